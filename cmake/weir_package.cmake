@@ -1,0 +1,1 @@
+# Filled by `make package`: see tools/package.sh.

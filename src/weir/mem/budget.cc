@@ -1,0 +1,72 @@
+#include "weir/mem/budget.h"
+
+#include "weir/base/units.h"
+
+namespace weir::mem {
+
+Budget::Budget(std::string name, int64_t limit_bytes, Budget* parent)
+    : name_(std::move(name)), parent_(parent), limit_(limit_bytes) {}
+
+Budget::~Budget() { WEIR_ASSERT(used_bytes() == 0); }
+
+void Budget::NotePeak(int64_t used) {
+  int64_t peak = peak_.load(std::memory_order_relaxed);
+  while (used > peak && !peak_.compare_exchange_weak(peak, used, std::memory_order_relaxed)) {
+  }
+}
+
+bool Budget::AddWithin(int64_t bytes) {
+  int64_t used = used_.load(std::memory_order_relaxed);
+  do {
+    if (bytes > limit_.load(std::memory_order_relaxed) - used) return false;
+  } while (!used_.compare_exchange_weak(used, used + bytes, std::memory_order_relaxed));
+  NotePeak(used + bytes);
+  return true;
+}
+
+Status Budget::TryCharge(int64_t bytes) {
+  WEIR_ASSERT(bytes >= 0);
+  if (!AddWithin(bytes)) {
+    return Fail(Code::kExhausted, "memory budget '{}' is full: {} asked, {} of {} used", name_,
+                FormatBytes(bytes), FormatBytes(used_bytes()), FormatBytes(limit_bytes()));
+  }
+  if (parent_ == nullptr) return Ok();
+  auto status = parent_->TryCharge(bytes);
+  if (!status.ok()) used_.fetch_sub(bytes, std::memory_order_relaxed);
+  return status;
+}
+
+void Budget::ForceCharge(int64_t bytes) {
+  WEIR_ASSERT(bytes >= 0);
+  for (Budget* at = this; at != nullptr; at = at->parent_) {
+    at->NotePeak(at->used_.fetch_add(bytes, std::memory_order_relaxed) + bytes);
+  }
+}
+
+void Budget::Release(int64_t bytes) {
+  WEIR_ASSERT(bytes >= 0);
+  for (Budget* at = this; at != nullptr; at = at->parent_) {
+    const int64_t before = at->used_.fetch_sub(bytes, std::memory_order_relaxed);
+    WEIR_ASSERT(before >= bytes);
+  }
+}
+
+Result<Charge> Charge::Take(Budget& budget, int64_t bytes) {
+  WEIR_DO(budget.TryCharge(bytes));
+  return Charge(&budget, bytes);
+}
+
+Charge& Charge::operator=(Charge&& other) noexcept {
+  Drop();
+  budget_ = std::exchange(other.budget_, nullptr);
+  bytes_ = std::exchange(other.bytes_, 0);
+  return *this;
+}
+
+void Charge::Drop() {
+  if (budget_ != nullptr) budget_->Release(bytes_);
+  budget_ = nullptr;
+  bytes_ = 0;
+}
+
+}  // namespace weir::mem

@@ -1,0 +1,211 @@
+#include "weir/sys/files.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+
+namespace weir::sys {
+namespace {
+
+Error FromErrno(int number, std::string_view doing, const std::string& path) {
+  Code code = Code::kUnavailable;
+  const char* remedy = "";
+  switch (number) {
+    case ENOENT: code = Code::kNotFound; break;
+    case EACCES:
+    case EPERM:
+    case EROFS: code = Code::kInvalid; remedy = "; give write rights or choose another folder"; break;
+    case EEXIST:
+    case ENOTDIR:
+    case EISDIR:
+    case ENAMETOOLONG:
+    case EINVAL: code = Code::kInvalid; break;
+    case ENOSPC:
+    case EDQUOT:
+    case EFBIG: code = Code::kExhausted; remedy = "; free space and run again"; break;
+    case EMFILE:
+    case ENFILE: code = Code::kExhausted; break;
+    default: break;
+  }
+  return Fail(code, "cannot {} '{}': {}{}", doing, path, std::strerror(number), remedy);
+}
+
+class DiskOutputFile final : public OutputFile {
+ public:
+  DiskOutputFile(int fd, std::string path) : fd_(fd), path_(std::move(path)) {}
+  ~DiskOutputFile() override {
+    if (fd_ >= 0) close(fd_);
+  }
+
+  Status Append(Bytes bytes) override {
+    while (!bytes.empty()) {
+      const ssize_t written = write(fd_, bytes.data(), bytes.size());
+      if (written < 0) {
+        if (errno == EINTR) continue;
+        return FromErrno(errno, "write", path_);
+      }
+      size_bytes_ += written;
+      bytes = bytes.subspan(static_cast<size_t>(written));
+    }
+    return Ok();
+  }
+  Status Sync() override {
+    if (fdatasync(fd_) != 0) return FromErrno(errno, "sync", path_);
+    return Ok();
+  }
+  Status Close() override {
+    const int fd = std::exchange(fd_, -1);
+    if (fd >= 0 && close(fd) != 0) return FromErrno(errno, "close", path_);
+    return Ok();
+  }
+  int64_t size_bytes() const override { return size_bytes_; }
+
+ private:
+  int fd_;
+  std::string path_;
+  int64_t size_bytes_ = 0;
+};
+
+}  // namespace
+
+std::string JoinPath(std::string_view folder, std::string_view name) {
+  if (folder.empty()) return std::string(name);
+  if (folder.back() == '/') return fmt::format("{}{}", folder, name);
+  return fmt::format("{}/{}", folder, name);
+}
+
+std::string ParentPath(std::string_view path) {
+  while (path.size() > 1 && path.back() == '/') path.remove_suffix(1);
+  const size_t slash = path.rfind('/');
+  if (slash == path.npos) return ".";
+  return slash == 0 ? "/" : std::string(path.substr(0, slash));
+}
+
+Status Files::WriteWhole(const std::string& path, std::string_view contents) {
+  WEIR_TRY(auto file, Create(path));
+  WEIR_DO(file->Append(AsBytes(contents)));
+  WEIR_DO(file->Sync());
+  return file->Close();
+}
+
+Status Files::ReplaceWhole(const std::string& path, std::string_view contents) {
+  const std::string folder = ParentPath(path);
+  const std::string fresh =
+      JoinPath(folder, fmt::format(".{}.new", path.substr(path.rfind('/') + 1)));
+  WEIR_DO(Remove(fresh));
+  WEIR_DO(WriteWhole(fresh, contents));
+  WEIR_DO(Rename(fresh, path));
+  return SyncFolder(folder);
+}
+
+Result<std::unique_ptr<OutputFile>> DiskFiles::Create(const std::string& path) {
+  const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  if (fd < 0) return FromErrno(errno, "create", path);
+  return std::unique_ptr<OutputFile>(std::make_unique<DiskOutputFile>(fd, path));
+}
+
+Result<std::string> DiskFiles::Read(const std::string& path, int64_t limit_bytes) {
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return FromErrno(errno, "open", path);
+  std::string contents;
+  char buffer[65536];
+  while (true) {
+    const ssize_t got = read(fd, buffer, sizeof buffer);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) {
+      const int number = errno;
+      close(fd);
+      return FromErrno(number, "read", path);
+    }
+    if (got == 0) break;
+    contents.append(buffer, static_cast<size_t>(got));
+    if (static_cast<int64_t>(contents.size()) > limit_bytes) {
+      close(fd);
+      return Fail(Code::kInvalid, "'{}' is longer than {} bytes", path, limit_bytes);
+    }
+  }
+  close(fd);
+  return contents;
+}
+
+bool DiskFiles::Exists(const std::string& path) {
+  struct stat info {};
+  return lstat(path.c_str(), &info) == 0;
+}
+
+Result<std::vector<std::string>> DiskFiles::List(const std::string& folder) {
+  std::error_code error;
+  std::filesystem::directory_iterator entries(folder, error);
+  if (error) return FromErrno(error.value(), "list", folder);
+  std::vector<std::string> names;
+  for (; entries != std::filesystem::directory_iterator(); entries.increment(error)) {
+    if (error) return FromErrno(error.value(), "list", folder);
+    names.push_back(entries->path().filename().string());
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+Result<int64_t> DiskFiles::SizeBytes(const std::string& path) {
+  struct stat info {};
+  if (stat(path.c_str(), &info) != 0) return FromErrno(errno, "look at", path);
+  return int64_t{info.st_size};
+}
+
+Status DiskFiles::MakeFolder(const std::string& path) {
+  if (path.empty() || path == "/" || path == ".") return Ok();
+  if (mkdir(path.c_str(), 0700) == 0) return Ok();
+  if (errno == ENOENT) {
+    WEIR_DO(MakeFolder(ParentPath(path)));
+    if (mkdir(path.c_str(), 0700) == 0) return Ok();
+  }
+  const int number = errno;
+  struct stat info {};
+  if (number == EEXIST && stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode)) return Ok();
+  return FromErrno(number, "make folder", path);
+}
+
+Status DiskFiles::Rename(const std::string& from, const std::string& to) {
+  if (rename(from.c_str(), to.c_str()) != 0) return FromErrno(errno, "rename to", to);
+  return Ok();
+}
+
+Status DiskFiles::Exchange(const std::string& a, const std::string& b) {
+  if (renameat2(AT_FDCWD, a.c_str(), AT_FDCWD, b.c_str(), RENAME_EXCHANGE) != 0) {
+    return FromErrno(errno, "swap in", b);
+  }
+  return Ok();
+}
+
+Status DiskFiles::Remove(const std::string& path) {
+  std::error_code error;
+  std::filesystem::remove_all(path, error);
+  if (error) return FromErrno(error.value(), "remove", path);
+  return Ok();
+}
+
+Status DiskFiles::SyncFolder(const std::string& folder) {
+  const int fd = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) return FromErrno(errno, "open folder", folder);
+  const int synced = fsync(fd);
+  const int number = errno;
+  close(fd);
+  // Some file systems have nothing to sync for a folder and say EINVAL.
+  if (synced != 0 && number != EINVAL) return FromErrno(number, "sync folder", folder);
+  return Ok();
+}
+
+Result<int64_t> DiskFiles::FreeBytes(const std::string& folder) {
+  struct statvfs info {};
+  if (statvfs(folder.c_str(), &info) != 0) return FromErrno(errno, "look at", folder);
+  return static_cast<int64_t>(info.f_bavail) * static_cast<int64_t>(info.f_frsize);
+}
+
+}  // namespace weir::sys

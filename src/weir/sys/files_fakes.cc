@@ -1,0 +1,201 @@
+// MemoryFiles and FailingFiles: the versions of Files that tests use.
+#include <algorithm>
+
+#include "weir/sys/files.h"
+
+namespace weir::sys {
+
+class MemoryOutputFile final : public OutputFile {
+ public:
+  MemoryOutputFile(MemoryFiles& files, std::string path) : files_(files), path_(std::move(path)) {}
+
+  Status Append(Bytes bytes) override {
+    const std::lock_guard lock(files_.mutex_);
+    const auto node = files_.nodes_.find(path_);
+    if (node == files_.nodes_.end()) return Fail(Code::kNotFound, "'{}' was removed", path_);
+    node->second.contents.append(AsText(bytes));
+    size_bytes_ += static_cast<int64_t>(bytes.size());
+    return Ok();
+  }
+  Status Sync() override { return Ok(); }
+  Status Close() override { return Ok(); }
+  int64_t size_bytes() const override { return size_bytes_; }
+
+ private:
+  MemoryFiles& files_;
+  std::string path_;
+  int64_t size_bytes_ = 0;
+};
+
+namespace {
+
+class FailingOutputFile final : public OutputFile {
+ public:
+  FailingOutputFile(std::unique_ptr<OutputFile> below, FailingFiles& files)
+      : below_(std::move(below)), files_(files) {}
+
+  Status Append(Bytes bytes) override {
+    WEIR_DO(files_.Step());
+    return below_->Append(bytes);
+  }
+  Status Sync() override {
+    WEIR_DO(files_.Step());
+    return below_->Sync();
+  }
+  Status Close() override { return below_->Close(); }
+  int64_t size_bytes() const override { return below_->size_bytes(); }
+
+ private:
+  std::unique_ptr<OutputFile> below_;
+  FailingFiles& files_;
+};
+
+bool IsUnder(const std::string& path, const std::string& folder) {
+  return path.size() > folder.size() && path.compare(0, folder.size(), folder) == 0 &&
+         path[folder.size()] == '/';
+}
+
+}  // namespace
+
+Result<std::unique_ptr<OutputFile>> MemoryFiles::Create(const std::string& path) {
+  const std::lock_guard lock(mutex_);
+  const std::string folder = ParentPath(path);
+  if (folder != "." && folder != "/" && !nodes_.contains(folder)) {
+    return Fail(Code::kNotFound, "cannot create '{}': no such folder", path);
+  }
+  if (!nodes_.emplace(path, Node{}).second) {
+    return Fail(Code::kInvalid, "cannot create '{}': it exists", path);
+  }
+  return std::unique_ptr<OutputFile>(std::make_unique<MemoryOutputFile>(*this, path));
+}
+
+Result<std::string> MemoryFiles::Read(const std::string& path, int64_t limit_bytes) {
+  const std::lock_guard lock(mutex_);
+  const auto node = nodes_.find(path);
+  if (node == nodes_.end()) return Fail(Code::kNotFound, "cannot open '{}': not there", path);
+  if (static_cast<int64_t>(node->second.contents.size()) > limit_bytes) {
+    return Fail(Code::kInvalid, "'{}' is longer than {} bytes", path, limit_bytes);
+  }
+  return node->second.contents;
+}
+
+bool MemoryFiles::Exists(const std::string& path) {
+  const std::lock_guard lock(mutex_);
+  return nodes_.contains(path);
+}
+
+Result<std::vector<std::string>> MemoryFiles::List(const std::string& folder) {
+  const std::lock_guard lock(mutex_);
+  if (!nodes_.contains(folder)) return Fail(Code::kNotFound, "cannot list '{}': not there", folder);
+  std::vector<std::string> names;
+  for (const auto& [path, node] : nodes_) {
+    if (IsUnder(path, folder) && path.find('/', folder.size() + 1) == path.npos) {
+      names.push_back(path.substr(folder.size() + 1));
+    }
+  }
+  return names;
+}
+
+Result<int64_t> MemoryFiles::SizeBytes(const std::string& path) {
+  const std::lock_guard lock(mutex_);
+  const auto node = nodes_.find(path);
+  if (node == nodes_.end()) return Fail(Code::kNotFound, "cannot look at '{}': not there", path);
+  return static_cast<int64_t>(node->second.contents.size());
+}
+
+Status MemoryFiles::MakeFolder(const std::string& path) {
+  const std::lock_guard lock(mutex_);
+  for (std::string at = path; at != "." && at != "/"; at = ParentPath(at)) {
+    nodes_.emplace(at, Node{.folder = true, .contents = {}});
+  }
+  return Ok();
+}
+
+Status MemoryFiles::Move(const std::string& from, const std::string& to) {
+  std::map<std::string, Node> moved;
+  for (auto at = nodes_.begin(); at != nodes_.end();) {
+    if (at->first == from || IsUnder(at->first, from)) {
+      moved.emplace(to + at->first.substr(from.size()), std::move(at->second));
+      at = nodes_.erase(at);
+    } else {
+      ++at;
+    }
+  }
+  if (moved.empty()) return Fail(Code::kNotFound, "cannot rename '{}': not there", from);
+  for (auto& [path, node] : moved) nodes_.insert_or_assign(path, std::move(node));
+  return Ok();
+}
+
+Status MemoryFiles::Rename(const std::string& from, const std::string& to) {
+  const std::lock_guard lock(mutex_);
+  return Move(from, to);
+}
+
+Status MemoryFiles::Exchange(const std::string& a, const std::string& b) {
+  const std::lock_guard lock(mutex_);
+  if (!nodes_.contains(a) || !nodes_.contains(b)) {
+    return Fail(Code::kNotFound, "cannot swap '{}' and '{}': one is not there", a, b);
+  }
+  const std::string between = a + ".swap";
+  WEIR_DO(Move(a, between));
+  WEIR_DO(Move(b, a));
+  return Move(between, b);
+}
+
+Status MemoryFiles::Remove(const std::string& path) {
+  const std::lock_guard lock(mutex_);
+  std::erase_if(nodes_, [&](const auto& node) {
+    return node.first == path || IsUnder(node.first, path);
+  });
+  return Ok();
+}
+
+Status MemoryFiles::SyncFolder(const std::string&) { return Ok(); }
+
+Result<int64_t> MemoryFiles::FreeBytes(const std::string&) { return int64_t{1} << 40; }
+
+FailingFiles::FailingFiles(Files& below, int64_t steps_before_failure, Error error)
+    : below_(below), steps_before_failure_(steps_before_failure), error_(std::move(error)) {}
+
+Status FailingFiles::Step() {
+  const std::lock_guard lock(mutex_);
+  if (steps_++ >= steps_before_failure_) return error_;
+  return Ok();
+}
+
+Result<std::unique_ptr<OutputFile>> FailingFiles::Create(const std::string& path) {
+  WEIR_DO(Step());
+  WEIR_TRY(auto file, below_.Create(path));
+  return std::unique_ptr<OutputFile>(std::make_unique<FailingOutputFile>(std::move(file), *this));
+}
+
+Result<std::string> FailingFiles::Read(const std::string& path, int64_t limit_bytes) {
+  return below_.Read(path, limit_bytes);
+}
+bool FailingFiles::Exists(const std::string& path) { return below_.Exists(path); }
+Result<std::vector<std::string>> FailingFiles::List(const std::string& folder) {
+  return below_.List(folder);
+}
+Result<int64_t> FailingFiles::SizeBytes(const std::string& path) { return below_.SizeBytes(path); }
+Status FailingFiles::MakeFolder(const std::string& path) {
+  WEIR_DO(Step());
+  return below_.MakeFolder(path);
+}
+Status FailingFiles::Rename(const std::string& from, const std::string& to) {
+  WEIR_DO(Step());
+  return below_.Rename(from, to);
+}
+Status FailingFiles::Exchange(const std::string& a, const std::string& b) {
+  WEIR_DO(Step());
+  return below_.Exchange(a, b);
+}
+Status FailingFiles::Remove(const std::string& path) { return below_.Remove(path); }
+Status FailingFiles::SyncFolder(const std::string& folder) {
+  WEIR_DO(Step());
+  return below_.SyncFolder(folder);
+}
+Result<int64_t> FailingFiles::FreeBytes(const std::string& folder) {
+  return below_.FreeBytes(folder);
+}
+
+}  // namespace weir::sys
