@@ -1,6 +1,7 @@
 #!/bin/bash
-# Runs each fuzzer for some seconds: tools/fuzz.sh 60. What it finds new stays in build/fuzz/found/<fuzzer>;
-# copy what is worth keeping into the folder's corpus, where the tests replay it.
+# Runs each fuzzer for some seconds: tools/fuzz.sh 60. What it finds new stays in
+# build/fuzz/found/<fuzzer>; copy what is worth keeping into the folder's corpus, where the tests
+# replay it.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 seconds=$1

@@ -3,8 +3,9 @@
 
 Usage: label_times.py BUILD_FOLDER BUDGET_FILE [--build-seconds N]
 
-Reads BUILD_FOLDER/tests.xml, which ctest --output-junit wrote, and asks ctest for the labels. The budget
-file has lines `label seconds`; `build` and `total` are budgets for the build and for all tests together.
+Reads BUILD_FOLDER/tests.xml, which ctest --output-junit wrote, and asks ctest for the labels. The
+budget file has lines `label seconds`; `build` and `total` are budgets for the build and for all
+tests together.
 """
 import argparse
 import collections

@@ -1,12 +1,13 @@
 #!/bin/bash
-# Brings a Debian 12 machine to where weir builds: system packages, then build/venv with pinned wheels.
+# Brings a Debian 12 machine to where weir builds: system packages, then build/venv with pinned
+# wheels.
 #
 #   tools/setup.sh            what building and testing need
 #   tools/setup.sh fuzz       and clang, for fuzzers
 #   tools/setup.sh package    and the tools that make and try packages
 #
-# Safe to call at any time; with nothing to do it takes a fraction of a second. Needs root or sudo only
-# when a system package is missing.
+# Safe to call at any time; with nothing to do it takes a fraction of a second. Needs root or sudo
+# only when a system package is missing.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 

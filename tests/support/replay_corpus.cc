@@ -1,4 +1,5 @@
-// Feeds every file of a corpus to a fuzzer's entry point: what a fuzzer once found stays tested without one.
+// Feeds every file of a corpus to a fuzzer's entry point: what a fuzzer once found stays tested
+// without one.
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>

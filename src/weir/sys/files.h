@@ -1,5 +1,6 @@
 #pragma once
-// Files: the only door to the disk. DiskFiles is real, MemoryFiles for tests, FailingFiles breaks on demand.
+// Files: the only door to the disk. DiskFiles is real, MemoryFiles for tests, FailingFiles breaks
+// on demand.
 #include <map>
 #include <memory>
 #include <mutex>
@@ -28,8 +29,8 @@ class OutputFile {
 
 /// Paths, and what can be done to them. Files are made 0600 and folders 0700.
 ///
-/// Errors, everywhere: kNotFound for what is not there, kInvalid for what is refused (rights, wrong kind),
-/// kExhausted for a full disk, kUnavailable for device failures; the message names the path.
+/// Errors, everywhere: kNotFound for what is not there, kInvalid for what is refused (rights, wrong
+/// kind), kExhausted for a full disk, kUnavailable for device failures; the message names the path.
 /// Threads: any.
 class Files {
  public:
@@ -104,8 +105,8 @@ class MemoryFiles final : public Files {
   std::map<std::string, Node> nodes_;
 };
 
-/// Passes every call on to `below` until the n-th durable step (Create, Append, Sync, Rename, Exchange,
-/// MakeFolder, SyncFolder), which fails with `error`, as do all later ones.
+/// Passes every call on to `below` until the n-th durable step (Create, Append, Sync, Rename,
+/// Exchange, MakeFolder, SyncFolder), which fails with `error`, as do all later ones.
 class FailingFiles final : public Files {
  public:
   FailingFiles(Files& below, int64_t steps_before_failure, Error error);
