@@ -26,6 +26,7 @@ Error FromErrno(int number, std::string_view doing, const std::string& path) {
       remedy = "; give write rights or choose another folder";
       break;
     case EEXIST:
+    case ENOTEMPTY:
     case ENOTDIR:
     case EISDIR:
     case ENAMETOOLONG:

@@ -99,7 +99,11 @@ class MemoryFiles final : public Files {
     bool folder = false;
     std::string contents;
   };
-  Status Move(const std::string& from, const std::string& to);
+  /// kNotFound or kInvalid unless the folder that is to hold `path` is there.
+  Status CheckParent(std::string_view doing, const std::string& path) const;
+  /// What Rename refuses: a file in place of a folder, or the reverse; a folder that holds something.
+  Status CheckReplace(const std::string& from, const std::string& to) const;
+  void Move(const std::string& from, const std::string& to);
 
   std::mutex mutex_;
   std::map<std::string, Node> nodes_;
