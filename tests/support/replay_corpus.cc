@@ -1,5 +1,6 @@
 // Feeds every file of a corpus to a fuzzer's entry point: what a fuzzer once found stays tested
 // without one.
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
@@ -22,6 +23,7 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "replay_corpus: no input files; usage: FUZZER CORPUS_FOLDER...\n");
     return 1;
   }
+  std::sort(inputs.begin(), inputs.end());
   for (const auto& input : inputs) {
     std::fprintf(stderr, "%s\n", input.c_str());  // The last name printed is the one that crashed.
     std::ifstream file(input, std::ios::binary);
