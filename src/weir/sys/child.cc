@@ -31,7 +31,7 @@ std::vector<char*> Pointers(const std::vector<std::string>& texts) {
   return pointers;
 }
 
-// Everything the forked process needs, laid out before the fork: other threads may hold malloc's locks.
+// All that the forked process needs, laid out before the fork: others may hold malloc's locks.
 struct Plan {
   const ChildOptions* options;
   std::vector<char*> argv;

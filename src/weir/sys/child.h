@@ -35,7 +35,7 @@ struct ChildOptions {
   int death_signal = 9;                  ///< What it gets when this process dies, even by kill -9.
 };
 
-/// A running or finished child process in a session of its own: a terminal's Ctrl-C does not reach it.
+/// A running or finished child process, in a session of its own: a terminal's Ctrl-C spares it.
 ///
 /// The kernel ties the death signal to the thread that forked, so each Child keeps one thread that
 /// forks and then waits for the child's end.
