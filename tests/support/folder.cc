@@ -13,7 +13,8 @@ namespace weir::test {
 
 TempFolder::TempFolder() {
   const char* parent = std::getenv("TMPDIR");
-  path_ = (parent != nullptr && *parent == '/' ? std::string(parent) : "/tmp") + "/weir-test-XXXXXX";
+  path_ = parent != nullptr && *parent == '/' ? parent : "/tmp";
+  path_ += "/weir-test-XXXXXX";
   WEIR_ASSERT(mkdtemp(path_.data()) != nullptr);
 }
 
