@@ -62,16 +62,16 @@ enum class OnBatchMemoryExceeded : uint8_t { kWarn, kFail, kAutoShrink };
 /// Pace and limits of one export: its profile, under what the source and then the export wrote.
 struct Tuning {
   Profile profile = Profile::kBalanced;
-  int64_t batch_size = 10'000;                     ///< Rows; the unit that throttle_ms is counted in.
-  std::optional<int64_t> batch_size_memory_mb;     ///< Absent: no ceiling in bytes.
-  int64_t throttle_ms = 0;                         ///< Per batch_size rows, proportional. 0: none.
-  bool throttle_written = false;                   ///< The file wrote it: print its price.
-  int64_t statement_timeout_s = 300;               ///< On COPY the longest wait for a byte. 0: none.
-  int64_t lock_timeout_s = 30;                     ///< 0: none.
+  int64_t batch_size = 10'000;                  ///< Rows; throttle_ms is counted in these.
+  std::optional<int64_t> batch_size_memory_mb;  ///< Absent: no ceiling in bytes.
+  int64_t throttle_ms = 0;                      ///< Per batch_size rows, proportional. 0: none.
+  bool throttle_written = false;                ///< The file wrote it: print its price.
+  int64_t statement_timeout_s = 300;            ///< On COPY: longest wait for a byte. 0: none.
+  int64_t lock_timeout_s = 30;                  ///< 0: none.
   int64_t max_retries = 3;
   int64_t retry_backoff_ms = 2000;
-  int64_t memory_threshold_mb = 4096;              ///< Of the process's RSS. 0: none.
-  int64_t max_value_mb = 256;                      ///< 0: none.
+  int64_t memory_threshold_mb = 4096;           ///< Of the process's RSS. 0: none.
+  int64_t max_value_mb = 256;                   ///< 0: none.
   std::optional<int64_t> max_batch_memory_mb;
   OnBatchMemoryExceeded on_batch_memory_exceeded = OnBatchMemoryExceeded::kWarn;
 

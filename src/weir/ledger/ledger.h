@@ -145,7 +145,7 @@ class ExportLock {
 /// Shape:     a run is Begin, then RecordFiles and RecordHarm in any order and number, then Finish.
 /// Invariant: run_id names at most one row; an export has at most one row whose status is running.
 /// Threads:   any; calls take turns.
-/// Cost:      a write is one transaction, 3 or 4 fsyncs. A query reads its rows by index.
+/// Cost:      a write is one transaction, 3 or 4 fsyncs. A query walks back from the newest row.
 /// Errors:    every call may return, with a message naming the state file, the reason and the
 ///            remedy,
 ///            kExhausted    the disk is full. Nothing was recorded.
