@@ -17,7 +17,7 @@ namespace weir::extract {
 /// Batches hold about this many bytes of the COPY stream, and two wait at most: large enough that hand-over costs
 /// nothing, small enough that reader, queue and encoder together stay near 20 MB.
 inline constexpr int64_t kBatchBytes = 4 << 20;
-inline constexpr int64_t kQueueBytes = 8 << 20;
+inline constexpr int64_t kQueueBytes = 4 << 20;
 
 struct ExportOptions {
   int64_t batch_bytes = kBatchBytes;       ///< Of the COPY stream per batch.

@@ -25,7 +25,11 @@ namespace {
 // All open pages together; each column has one of uncompressed values and one dictionary.
 constexpr int64_t kPagesBytes = 16 << 20;
 constexpr int64_t kLeastPageBytes = 64 << 10;
-constexpr int64_t kMostPageBytes = 1 << 20;
+constexpr int64_t kMostPageBytes = 512 << 10;
+
+// Columns of longer values (on average) carry no statistics: each page would repeat two values in its header, and
+// the page index keeps them all in memory until the end.
+constexpr double kMostStatisticBytes = 256;
 
 int64_t NowNanos() {
   return std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
@@ -72,9 +76,10 @@ class WatchedContents final : public parquet::ParquetFileWriter::Contents {
     below_->AddKeyValueMetadata(more);
   }
 
-  /// Encoded bytes of the row group being filled.
+  /// Encoded bytes of the row group being filled: pages that wait for their dictionary, and pages that do not.
   int64_t encoded_bytes() const {
-    return row_group_ == nullptr ? 0 : row_group_->total_compressed_bytes();
+    if (row_group_ == nullptr) return 0;
+    return row_group_->total_compressed_bytes() + row_group_->total_compressed_bytes_written();
   }
 
  private:
@@ -144,10 +149,14 @@ std::shared_ptr<parquet::WriterProperties> ParquetWriter::Properties(const table
   for (size_t column = 0; column < first.columns.size(); ++column) {
     const ColumnShape shape = ShapeOf(first.columns[column]);
     row_bytes = std::max(row_bytes, shape.bytes_per_value);
-    if (shape.repeats()) continue;
     const auto& field = *schema_->field(static_cast<int>(column));
     const bool is_list = field.type()->id() == arrow::Type::LIST;
-    builder.disable_dictionary(is_list ? field.name() + ".list.element" : field.name());
+    const std::string path = is_list ? field.name() + ".list.element" : field.name();
+    if (!shape.repeats()) builder.disable_dictionary(path);
+    if (shape.bytes_per_value > kMostStatisticBytes) {
+      builder.disable_statistics(path);
+      builder.disable_write_page_index(path);
+    }
   }
   // Page sizes are looked at once per write batch: a quarter of a page at most of the widest column.
   const int64_t rows_per_look = static_cast<int64_t>(static_cast<double>(page_bytes) / 4 / row_bytes);

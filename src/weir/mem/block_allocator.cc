@@ -11,6 +11,7 @@ namespace weir::mem {
 namespace {
 
 constexpr size_t kAlignment = 64;
+constexpr int64_t kMostCopied = 4 << 20;
 
 bool IsSmall(int64_t rounded) { return rounded < BlockAllocator::kSmallBytes; }
 
@@ -82,7 +83,16 @@ Result<uint8_t*> BlockAllocator::Resize(uint8_t* block, int64_t old_bytes, int64
   const int64_t old_rounded = RoundUp(old_bytes);
   const int64_t new_rounded = RoundUp(new_bytes);
   if (old_rounded == new_rounded) return block;
-  if (!IsSmall(old_rounded) && !IsSmall(new_rounded)) {
+  const bool mapped = !IsSmall(old_rounded) && !IsSmall(new_rounded);
+  // Copying into a warm block costs less than the page faults of a fresh one; a huge one is rather moved.
+  uint8_t* kept = mapped && new_rounded <= kMostCopied ? TakeKept(new_rounded) : nullptr;
+  if (kept != nullptr) {
+    blocks_out_.fetch_add(1, std::memory_order_relaxed);
+    std::memcpy(kept, block, static_cast<size_t>(std::min(old_bytes, new_bytes)));
+    Free(block, old_bytes);
+    return kept;
+  }
+  if (mapped) {
     if (new_rounded > old_rounded) WEIR_DO(ChargeBlock(new_rounded - old_rounded, limit));
     void* moved = mremap(block, static_cast<size_t>(old_rounded), static_cast<size_t>(new_rounded),
                          MREMAP_MAYMOVE);
@@ -112,16 +122,20 @@ void BlockAllocator::Free(uint8_t* block, int64_t bytes) {
   if (block == nullptr) return;
   blocks_out_.fetch_sub(1, std::memory_order_relaxed);
   const int64_t rounded = RoundUp(bytes);
-  if (!IsSmall(rounded)) {
-    const std::lock_guard lock(mutex_);
-    if (kept_total_ + rounded <= keep_bytes_) {
-      kept_.push_back({block, rounded});
-      kept_total_ += rounded;
-      return;
-    }
+  if (IsSmall(rounded) || rounded > keep_bytes_) {
+    DeleteBlock(block, rounded);
+    budget_.Release(rounded);
+    return;
   }
-  DeleteBlock(block, rounded);
-  budget_.Release(rounded);
+  const std::lock_guard lock(mutex_);
+  kept_.push_back({block, rounded});
+  kept_total_ += rounded;
+  while (kept_total_ > keep_bytes_) {  // The oldest go: sizes asked for change over time.
+    DeleteBlock(kept_.front().block, kept_.front().bytes);
+    budget_.Release(kept_.front().bytes);
+    kept_total_ -= kept_.front().bytes;
+    kept_.erase(kept_.begin());
+  }
 }
 
 uint8_t* BlockAllocator::TakeKept(int64_t bytes) {

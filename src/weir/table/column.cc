@@ -3,6 +3,14 @@
 namespace weir::table {
 namespace {
 
+// What to reserve for the next batch: a little more than this one held, but the same as last time while that
+// fits, so that the allocator can hand the same blocks out again and again.
+int64_t NextHint(int64_t hint, int64_t used) {
+  constexpr int64_t kMostHinted = 16 << 20;  // One huge value must not be reserved for ever after.
+  if (used <= hint && used >= hint / 2) return hint;
+  return std::min(used + used / 8, kMostHinted);
+}
+
 bool HasOffsets(Kind kind) { return FixedWidth(kind) == 0; }
 
 }  // namespace
@@ -68,10 +76,8 @@ ColumnData ColumnBuilder::Finish() {
   data.type = type_;
   data.length = length_;
   data.null_count = null_count_;
-  // A little more than this batch held, so that the next one rarely has to grow.
-  constexpr int64_t kMostHinted = 16 << 20;  // One huge value must not be reserved for ever after.
-  values_hint_ = std::min(values_.size() + values_.size() / 16, kMostHinted);
-  offsets_hint_ = std::min(offsets_.size() + offsets_.size() / 16, kMostHinted);
+  values_hint_ = NextHint(values_hint_, values_.size());
+  offsets_hint_ = NextHint(offsets_hint_, offsets_.size());
   if (HasOffsets(type_.kind)) data.offsets = std::move(offsets_);
   if (null_count_ != 0) data.validity = std::move(validity_);
   if (element_ != nullptr) {

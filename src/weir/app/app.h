@@ -1,0 +1,9 @@
+#pragma once
+// The command line: one CLI11 app, one file per command.
+
+namespace weir::app {
+
+/// Runs the command that argv names; gives the process's exit code (docs: README, "Exit codes").
+int Main(int argc, char** argv);
+
+}  // namespace weir::app

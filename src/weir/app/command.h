@@ -1,0 +1,21 @@
+#pragma once
+// Command: what each file of a command gives to app.cc.
+#include <functional>
+
+#include "weir/base/result.h"
+
+namespace CLI {
+class App;
+}
+
+namespace weir::app {
+
+/// Set by the sub-command that was given; called after parsing. Returns the exit code.
+using Action = std::function<int()>;
+
+void AddExport(CLI::App& app, Action& action);
+
+/// Prints "weir: <message>" to stderr; gives the error's exit code.
+int Report(const Error& error);
+
+}  // namespace weir::app

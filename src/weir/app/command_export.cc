@@ -1,0 +1,101 @@
+// weir export URL TABLE... -o DIR: tables to files without a configuration.
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "weir/app/command.h"
+#include "weir/app/run_jobs.h"
+#include "weir/ledger/sqlite_ledger.h"
+
+namespace weir::app {
+namespace {
+
+struct Options {
+  std::string url;
+  std::vector<std::string> tables;
+  std::string folder;
+  std::string format = "parquet";
+  std::string compression = "zstd";
+  std::optional<int> level;
+  std::string profile = "balanced";
+  std::vector<std::string> columns;
+  std::vector<std::string> exclude;
+  std::string where;
+  std::optional<int64_t> limit;
+  OutputStyle output;
+};
+
+file::Compression ParseCompression(const std::string& name) {
+  if (name == "snappy") return file::Compression::kSnappy;
+  if (name == "gzip") return file::Compression::kGzip;
+  if (name == "lz4") return file::Compression::kLz4;
+  if (name == "none") return file::Compression::kNone;
+  return file::Compression::kZstd;
+}
+
+// What is the same for every table.
+Result<extract::ExportJob> CommonJob(const Options& options) {
+  extract::ExportJob job;
+  WEIR_TRY(job.source.target, pg::Target::Parse(options.url));
+  job.source.columns = options.columns;
+  job.source.exclude = options.exclude;
+  job.source.where = options.where;
+  job.source.limit = options.limit;
+  job.format = options.format == "csv" ? extract::Format::kCsv : extract::Format::kParquet;
+  job.parquet.compression = ParseCompression(options.compression);
+  job.parquet.level = options.level;
+  ApplyTuning(config::ProfileDefaults(config::ParseProfile(options.profile).value()), job);
+  return job;
+}
+
+// The folder is <schema>.<table>: an unqualified name must be looked up to know its schema.
+Result<std::vector<extract::ExportJob>> JobsOf(const Options& options, const sys::Stop& stop) {
+  WEIR_TRY(const extract::ExportJob common, CommonJob(options));
+  WEIR_TRY(const auto connection, pg::Connection::Open(common.source.target, "weir/export", stop));
+  std::vector<extract::ExportJob> jobs;
+  for (const std::string& text : options.tables) {
+    WEIR_TRY(const pg::TableName written, pg::TableName::Parse(text));
+    WEIR_TRY(const pg::TableName table, pg::ResolveTable(*connection, written));
+    extract::ExportJob& job = jobs.emplace_back(common);
+    job.source.table = table;
+    job.name = table.Display();
+    job.folder = sys::JoinPath(options.folder, file::EncodeFileName(table.schema) + "." +
+                                                   file::EncodeFileName(table.name));
+  }
+  return jobs;
+}
+
+int RunExportCommand(const Options& options) {
+  Workshop workshop;
+  auto jobs = JobsOf(options, workshop.stop);
+  if (!jobs.ok()) return Report(jobs.error());
+  const std::string state = sys::JoinPath(options.folder, ledger::kStateFileName);
+  return RunJobs(std::move(jobs).value(), state, options.output, workshop);
+}
+
+}  // namespace
+
+void AddExport(CLI::App& app, Action& action) {
+  CLI::App* command = app.add_subcommand("export", "Copy tables to files, without a configuration");
+  const auto options = std::make_shared<Options>();
+  command->add_option("URL", options->url, "postgresql://user@host:port/database")->required();
+  command->add_option("TABLE", options->tables, "[schema.]name, quoted as in psql")->required();
+  command->add_option("-o,--output", options->folder, "Writes DIR/<schema>.<table>/")->required()
+      ->type_name("DIR");
+  command->add_option("--format", options->format, "parquet or csv")
+      ->check(CLI::IsMember({"parquet", "csv"}))->capture_default_str();
+  command->add_option("--compression", options->compression, "Of Parquet")
+      ->check(CLI::IsMember({"zstd", "snappy", "gzip", "lz4", "none"}))->capture_default_str();
+  command->add_option("--compression-level", options->level, "zstd 1-22, gzip 0-9");
+  command->add_option("--profile", options->profile, "Pace and limits")
+      ->check(CLI::IsMember({"fast", "balanced", "safe"}))->capture_default_str();
+  command->add_option("--columns", options->columns, "Only these columns")->delimiter(',');
+  command->add_option("--exclude", options->exclude, "All columns but these")->delimiter(',');
+  command->add_option("--where", options->where, "Only rows where this SQL condition holds");
+  command->add_option("--limit", options->limit, "At most this many rows")
+      ->check(CLI::NonNegativeNumber);
+  command->add_flag("--json", options->output.json, "One JSON object per table on stdout");
+  command->add_flag("--quiet", options->output.quiet, "No progress, no summary");
+  command->callback([options, &action] { action = [options] { return RunExportCommand(*options); }; });
+}
+
+}  // namespace weir::app

@@ -1,0 +1,73 @@
+#include "weir/app/export_summary.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "weir/base/units.h"
+
+namespace weir::app {
+namespace {
+
+std::string Share(sys::Duration part, sys::Duration whole) {
+  const double seconds = std::max(sys::Seconds(whole), 1e-9);
+  return fmt::format("{:.0f}%", 100 * sys::Seconds(part) / seconds);
+}
+
+std::chrono::milliseconds InMillis(sys::Duration duration) {
+  return std::chrono::milliseconds(sys::Millis(duration));
+}
+
+}  // namespace
+
+std::string SummaryText(const extract::ExportReport& report) {
+  const extract::ExportTotals& totals = report.totals;
+  if (report.status == ledger::RunStatus::kSkipped) {
+    return fmt::format("{}: no rows, nothing written (skip_empty)\n", report.name);
+  }
+  const double seconds = std::max(sys::Seconds(report.duration), 0.001);
+  std::string text = fmt::format(
+      "{}: {} rows in {} ({} rows/s, {:.1f} MB/s)\n  {} in {} file{} in {}\n",
+      report.name, FormatCount(totals.rows), FormatDuration(InMillis(report.duration)),
+      FormatCount(static_cast<int64_t>(static_cast<double>(totals.rows) / seconds)),
+      static_cast<double>(totals.read_bytes) / 1e6 / seconds, FormatBytes(report.written_bytes()),
+      totals.parts.size(), totals.parts.size() == 1 ? "" : "s", report.folder);
+  text += fmt::format(
+      "  reader: {} waiting for the source, {} decoding, {} waiting for the encoder, {} resting\n"
+      "  encoder: {} encoding, {} writing; peak memory {}\n",
+      Share(totals.wait, report.duration), Share(totals.decode, report.duration),
+      Share(totals.blocked, report.duration), Share(totals.slept, report.duration),
+      Share(totals.encode, report.duration), Share(totals.write, report.duration),
+      FormatBytes(report.peak_rss_bytes));
+  return text;
+}
+
+std::string SummaryJson(const extract::ExportReport& report) {
+  const extract::ExportTotals& totals = report.totals;
+  nlohmann::ordered_json json = {
+      {"run_id", report.run_id},
+      {"export_name", report.name},
+      {"status", ledger::RunStatusName(report.status)},
+      {"folder", report.folder},
+      {"duration_ms", sys::Millis(report.duration)},
+      {"total_rows", totals.rows},
+      {"files", totals.parts.size()},
+      {"bytes_written", report.written_bytes()},
+      {"bytes_read", totals.read_bytes},
+      {"batches", totals.batches},
+      {"source_wait_ms", sys::Millis(totals.wait)},
+      {"decode_ms", sys::Millis(totals.decode)},
+      {"blocked_ms", sys::Millis(totals.blocked)},
+      {"slept_ms", sys::Millis(totals.slept)},
+      {"encode_ms", sys::Millis(totals.encode)},
+      {"write_ms", sys::Millis(totals.write)},
+      {"snapshot_hold_ms", sys::Millis(report.snapshot_hold)},
+      {"peak_rss_bytes", report.peak_rss_bytes},
+  };
+  if (report.error.has_value()) {
+    json["error_class"] = CodeName(report.error->code);
+    json["error_message"] = report.error->message;
+  }
+  return json.dump();
+}
+
+}  // namespace weir::app

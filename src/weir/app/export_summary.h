@@ -1,0 +1,15 @@
+#pragma once
+// What an export did, as a paragraph for people and as an object for programs.
+#include <string>
+
+#include "weir/extract/run_export.h"
+
+namespace weir::app {
+
+/// A few lines: rows, sizes, rates, where the time went, the harm.
+std::string SummaryText(const extract::ExportReport& report);
+
+/// One JSON object on one line; keys as in export_metrics, and "harm" with its metrics.
+std::string SummaryJson(const extract::ExportReport& report);
+
+}  // namespace weir::app

@@ -1,0 +1,74 @@
+#include "weir/app/progress_line.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+
+#include "weir/base/units.h"
+
+namespace weir::app {
+namespace {
+
+constexpr sys::Duration kBarInterval = std::chrono::milliseconds(200);
+constexpr sys::Duration kLineInterval = std::chrono::seconds(10);
+
+}  // namespace
+
+ProgressStyle ChooseProgressStyle(bool quiet) {
+  if (quiet) return ProgressStyle::kNone;
+  return isatty(STDERR_FILENO) != 0 ? ProgressStyle::kBar : ProgressStyle::kLines;
+}
+
+bool UseColour() { return isatty(STDERR_FILENO) != 0 && std::getenv("NO_COLOR") == nullptr; }
+
+std::string ProgressText(const std::string& name, int64_t rows, int64_t expected_rows,
+                         int64_t read_bytes, sys::Duration elapsed) {
+  const double seconds = std::max(sys::Seconds(elapsed), 0.001);
+  std::string text = name;
+  if (expected_rows > 0) {
+    text += fmt::format("  {:.0f}%", std::min(99.0, 100.0 * static_cast<double>(rows) /
+                                                        static_cast<double>(expected_rows)));
+  }
+  text += fmt::format("  {} rows  {} rows/s  {:.1f} MB/s", FormatCount(rows),
+                      FormatCount(static_cast<int64_t>(static_cast<double>(rows) / seconds)),
+                      static_cast<double>(read_bytes) / 1e6 / seconds);
+  if (expected_rows > rows && rows > 0) {
+    const double left = seconds * static_cast<double>(expected_rows - rows) / static_cast<double>(rows);
+    text += "  ETA " + FormatDuration(std::chrono::milliseconds(static_cast<int64_t>(left * 1000)));
+  }
+  return text;
+}
+
+ProgressLine::ProgressLine(std::string name, const extract::Progress& progress, ProgressStyle style,
+                           sys::Clock& clock)
+    : name_(std::move(name)),
+      progress_(progress),
+      style_(style),
+      clock_(clock),
+      start_(clock.Now()) {
+  if (style_ != ProgressStyle::kNone) thread_ = std::thread([this] { Run(); });
+}
+
+ProgressLine::~ProgressLine() {
+  done_.Ask();
+  if (thread_.joinable()) thread_.join();
+}
+
+void ProgressLine::Run() {
+  const bool bar = style_ == ProgressStyle::kBar;
+  const sys::Duration interval = bar ? kBarInterval : kLineInterval;
+  clock_.Wait(interval, done_);
+  while (!done_.asked()) {
+    const std::string text = ProgressText(name_, progress_.rows, progress_.expected_rows,
+                                          progress_.read_bytes, clock_.Now() - start_);
+    std::fprintf(stderr, bar ? "\r\033[K%s" : "%s\n", text.c_str());
+    std::fflush(stderr);
+    clock_.Wait(interval, done_);
+  }
+  if (bar) std::fputs("\r\033[K", stderr);
+}
+
+}  // namespace weir::app

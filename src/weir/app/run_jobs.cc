@@ -1,0 +1,105 @@
+#include "weir/app/run_jobs.h"
+
+#include <algorithm>
+#include <array>
+#include <csignal>
+#include <cstdio>
+
+#include "weir/app/command.h"
+#include "weir/app/export_summary.h"
+#include "weir/app/progress_line.h"
+#include "weir/base/log.h"
+#include "weir/base/units.h"
+#include "weir/ledger/sqlite_ledger.h"
+
+namespace weir::app {
+namespace {
+
+constexpr std::array<int, 7> kWorstFirst = {143, 130, 3, 4, 1, 2, 0};
+
+// Which of two exit codes says more to who started us.
+int Worse(int a, int b) {
+  const auto rank = [](int code) { return std::find(kWorstFirst.begin(), kWorstFirst.end(), code); };
+  return rank(a) < rank(b) ? a : b;
+}
+
+int CodeOf(const extract::ExportReport& report, const sys::Stop& stop) {
+  if (!report.error.has_value()) return 0;
+  if (report.error->code == Code::kCancelled && stop.signal() != 0) return 128 + stop.signal();
+  return ExitCode(report.error->code);
+}
+
+void Show(const extract::ExportReport& report, const OutputStyle& style) {
+  for (const std::string& warning : report.warnings) LogWarn("{}", warning);
+  if (style.json) {
+    std::fprintf(stdout, "%s\n", SummaryJson(report).c_str());
+    std::fflush(stdout);
+  } else if (!style.quiet && !report.error.has_value()) {
+    std::fputs(SummaryText(report).c_str(), stdout);
+    std::fflush(stdout);
+  }
+  if (report.error.has_value()) {
+    std::fprintf(stderr, "weir: export %s: %s\n", report.name.c_str(), report.error->message.c_str());
+  }
+}
+
+// A throttle that someone wrote is obeyed, and its price told.
+void ShowPrice(const extract::ExportJob& job, const OutputStyle& style) {
+  if (job.options.pace.throttle_ms == 0 || style.quiet) return;
+  LogWarn("{}: throttle_ms {} rests {} ms per {} rows: a million rows take {} longer, and the "
+          "snapshot is held as much longer; the source reads the same blocks either way",
+          job.name, job.options.pace.throttle_ms, job.options.pace.throttle_ms,
+          FormatCount(job.options.pace.batch_size),
+          FormatDuration(std::chrono::duration_cast<std::chrono::milliseconds>(
+              job.options.pace.RestAfter(1'000'000))));
+}
+
+}  // namespace
+
+void ApplyTuning(const config::Tuning& tuning, extract::ExportJob& job) {
+  job.profile = config::ProfileName(tuning.profile);
+  job.batch_size_memory_mb = tuning.batch_size_memory_mb;
+  extract::ExportOptions& options = job.options;
+  options.pace = {tuning.throttle_ms, tuning.batch_size};
+  options.byte_timeout = std::chrono::seconds(tuning.statement_timeout_s);
+  if (tuning.batch_size_memory_mb.has_value()) {
+    options.batch_bytes = std::min(options.batch_bytes, *tuning.batch_size_memory_mb * kMiB);
+  }
+  // Zero means no limit of ours; PostgreSQL's own is 1 GiB.
+  options.max_value_bytes = tuning.max_value_mb == 0 ? kGiB : tuning.max_value_mb * kMiB;
+  job.source.settings.lock_timeout_s = tuning.lock_timeout_s;
+}
+
+int RunJobs(std::vector<extract::ExportJob> jobs, const std::string& state_path,
+            const OutputStyle& style, Workshop& workshop) {
+  if (auto made = workshop.files.MakeFolder(sys::ParentPath(state_path)); !made.ok()) {
+    return Report(made.error());
+  }
+  auto opened = ledger::OpenSqliteLedger(state_path, workshop.clock);
+  if (!opened.ok()) return Report(opened.error());
+  for (const std::string& warning : opened.value().warnings) LogWarn("{}", warning);
+
+  const extract::RunContext context{*opened.value().ledger, workshop.files,  workshop.clock,
+                                    workshop.stop,          workshop.blocks, extract::NewRunGroupId(workshop.clock)};
+  int code = 0;
+  for (size_t index = 0; index < jobs.size() && !workshop.stop.asked(); ++index) {
+    ShowPrice(jobs[index], style);
+    extract::Progress progress;
+    auto report = [&] {
+      const ProgressLine line(jobs[index].name, progress, ChooseProgressStyle(style.quiet || style.json),
+                              workshop.clock);
+      return extract::RunExport(jobs[index], static_cast<int>(index) + 1, context, progress);
+    }();
+    if (!report.ok()) {
+      code = Worse(code, Report(report.error()));
+      continue;
+    }
+    LogDebug("{}: {} charged to the budget at most, {} kept", report.value().name,
+             FormatBytes(workshop.budget.peak_bytes()), FormatBytes(workshop.blocks.kept_bytes()));
+    Show(report.value(), style);
+    code = Worse(code, CodeOf(report.value(), workshop.stop));
+  }
+  return code;
+}
+
+}  // namespace weir::app

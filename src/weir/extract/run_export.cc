@@ -1,0 +1,195 @@
+#include "weir/extract/run_export.h"
+
+#include <algorithm>
+#include <random>
+
+#include "weir/base/fault.h"
+#include "weir/base/units.h"
+#include "weir/base/version.h"
+#include "weir/file/csv_writer.h"
+#include "weir/sys/process.h"
+
+namespace weir::extract {
+namespace {
+
+// Carries one export through its steps; they share what is below.
+class Run {
+ public:
+  Run(const ExportJob& job, const RunContext& context, Progress& progress, ExportReport& report)
+      : job_(job), context_(context), progress_(progress), report_(report) {}
+
+  /// Everything between Begin and Finish of the ledger.
+  Status Perform() {
+    WEIR_TRY(const auto source, Source::Open(job_.source, context_.stop));
+    WEIR_DO(CheckSpace(source->size()));
+    WEIR_TRY(output_, file::OutputFolder::Open(context_.files, job_.folder, report_.run_id));
+    Describe(*source);
+    auto read = Read(*source);
+    report_.snapshot_hold = source->snapshot_hold();
+    WEIR_DO(std::move(read));
+    if (report_.totals.parts.empty()) return Ok();  // skip_empty: the previous output stays.
+    manifest_.parts = report_.totals.parts;
+    return output_->Publish(manifest_);
+  }
+
+ private:
+  void Describe(const Source& source);
+  Status Read(Source& source);
+  Status CheckSpace(const pg::TableSize& size);
+  Result<std::unique_ptr<file::TableWriter>> NewPart(int part);
+
+  const ExportJob& job_;
+  const RunContext& context_;
+  Progress& progress_;
+  ExportReport& report_;
+  std::unique_ptr<file::OutputFolder> output_;
+  file::Manifest manifest_;
+};
+
+std::string_view FormatName(Format format) { return format == Format::kCsv ? "csv" : "parquet"; }
+
+void Run::Describe(const Source& source) {
+  manifest_.run_id = report_.run_id;
+  manifest_.export_name = job_.name;
+  manifest_.status = "success";
+  manifest_.format = FormatName(job_.format);
+  manifest_.snapshot_lsn = source.mark().lsn;
+  manifest_.snapshot_xid = source.mark().xid;
+  manifest_.snapshot_taken_at = source.mark().taken_at;
+  manifest_.schema = source.schema();
+  manifest_.primary_key = source.primary_key();
+}
+
+Status Run::Read(Source& source) {
+  const NewWriter new_writer = [this](int part) { return NewPart(part); };
+  WEIR_TRY(report_.totals, ExportTable(source, new_writer, job_.options, context_.blocks,
+                                       context_.clock, context_.stop, progress_));
+  return source.Close();
+}
+
+// The table's size in PostgreSQL, compressed as it is there, is a fair guess of its size as zstd Parquet.
+Status Run::CheckSpace(const pg::TableSize& size) {
+  std::string folder = sys::ParentPath(job_.folder);
+  while (!context_.files.Exists(folder)) folder = sys::ParentPath(folder);
+  WEIR_TRY(const int64_t free_bytes, context_.files.FreeBytes(folder));
+  const int64_t expected = size.table_bytes;
+  if (free_bytes < expected / 4) {
+    return Fail(Code::kExhausted,
+                "'{}' has {} free, and a table of {} needs about as much; free space or choose "
+                "another folder",
+                folder, FormatBytes(free_bytes), FormatBytes(expected));
+  }
+  if (free_bytes < expected) {
+    report_.warnings.push_back(fmt::format("'{}' has {} free for a table of {}", folder,
+                                           FormatBytes(free_bytes), FormatBytes(expected)));
+  }
+  return Ok();
+}
+
+Result<std::unique_ptr<file::TableWriter>> Run::NewPart(int part) {
+  const std::string name = fmt::format("part-{:05}.{}", part, FormatName(job_.format));
+  const std::string path = output_->PathOf(name);
+  if (job_.format == Format::kCsv) {
+    return file::NewCsvWriter(context_.files, path, name, manifest_.schema);
+  }
+  return file::NewParquetWriter(context_.files, path, name, manifest_.schema,
+                                file::SchemaJson(manifest_.schema), job_.parquet, context_.blocks);
+}
+
+ledger::RunStart StartOf(const ExportJob& job, const ExportReport& report,
+                         const std::string& run_group_id) {
+  ledger::RunStart start;
+  start.run_id = report.run_id;
+  start.run_group_id = run_group_id;
+  start.export_name = job.name;
+  start.format = FormatName(job.format);
+  start.tuning_profile = job.profile;
+  start.weir_version = Version();
+  start.batch_size = job.options.pace.batch_size;
+  start.batch_size_memory_mb = job.batch_size_memory_mb;
+  return start;
+}
+
+ledger::RunEnd EndOf(const ExportReport& report) {
+  const ExportTotals& totals = report.totals;
+  ledger::RunEnd end;
+  end.status = report.status;
+  if (report.error.has_value()) {
+    end.error_message = report.error->message;
+    end.error_class = CodeName(report.error->code);
+  }
+  if (report.status == ledger::RunStatus::kSkipped) end.skip_reason = "the source has no rows";
+  end.duration_ms = sys::Millis(report.duration);
+  end.total_rows = totals.rows;
+  end.peak_rss_mb = report.peak_rss_bytes / kMiB;
+  end.files_produced = static_cast<int64_t>(totals.parts.size());
+  end.files_committed = report.error.has_value() ? 0 : end.files_produced;
+  end.bytes_written = report.written_bytes();
+  end.bytes_read = totals.read_bytes;
+  end.retries = 0;
+  end.batches = totals.batches;
+  end.rows_per_batch = totals.batches == 0 ? 0 : totals.rows / totals.batches;
+  end.slept_ms = sys::Millis(totals.slept);
+  end.source_wait_ms = sys::Millis(totals.wait);
+  end.decode_ms = sys::Millis(totals.decode);
+  end.encode_ms = sys::Millis(totals.encode);
+  end.write_ms = sys::Millis(totals.write);
+  return end;
+}
+
+Status Record(ledger::Ledger& ledger, const ExportReport& report) {
+  if (!report.error.has_value() && !report.totals.parts.empty()) {
+    std::vector<ledger::FilePart> parts;
+    for (const file::FilePart& part : report.totals.parts) {
+      parts.push_back({part.path, part.rows, part.bytes, part.xxh3});
+    }
+    WEIR_DO(ledger.RecordFiles(report.run_id, parts));
+  }
+  return ledger.Finish(report.run_id, EndOf(report));
+}
+
+}  // namespace
+
+int64_t ExportReport::written_bytes() const {
+  int64_t bytes = 0;
+  for (const file::FilePart& part : totals.parts) bytes += part.bytes;
+  return bytes;
+}
+
+std::string NewRunGroupId(sys::Clock& clock) {
+  std::string stamp;
+  for (const char c : sys::FormatUtc(clock.WallMillis()).substr(0, 19)) {
+    if (c != '-' && c != ':') stamp += c;
+  }
+  std::random_device random;
+  return fmt::format("{}-{:06x}", stamp, random() & 0xFFFFFF);
+}
+
+Result<ExportReport> RunExport(ExportJob job, int index, const RunContext& context,
+                               Progress& progress) {
+  ExportReport report;
+  report.name = job.name;
+  report.folder = job.folder;
+  report.run_id = fmt::format("{}-{}", context.run_group_id, index);
+  job.source.settings.application_name = pg::ApplicationName(
+      report.run_id, job.source.table.has_value() ? job.source.table->name : job.name);
+
+  WEIR_TRY(const auto lock, context.ledger.LockExport(job.name));
+  WEIR_DO(context.ledger.Begin(*lock, StartOf(job, report, context.run_group_id)));
+  const sys::Duration start = context.clock.Now();
+  auto done = Run(job, context, progress, report).Perform();
+  report.duration = context.clock.Now() - start;
+  report.peak_rss_bytes = sys::ReadProcessUsage().peak_rss_bytes;
+  if (done.ok()) {
+    const bool skipped = job.options.skip_empty && report.totals.parts.empty();
+    report.status = skipped ? ledger::RunStatus::kSkipped : ledger::RunStatus::kSuccess;
+  } else {
+    report.error = std::move(done).error();
+    report.status = report.error->code == Code::kCancelled ? ledger::RunStatus::kInterrupted
+                                                           : ledger::RunStatus::kFailed;
+  }
+  WEIR_DO(Record(context.ledger, report), "export {}", job.name);
+  return report;
+}
+
+}  // namespace weir::extract
