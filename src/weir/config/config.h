@@ -63,7 +63,7 @@ enum class OnBatchMemoryExceeded : uint8_t { kWarn, kFail, kAutoShrink };
 struct Tuning {
   Profile profile = Profile::kBalanced;
   int64_t batch_size = 10'000;                  ///< Rows; throttle_ms is counted in these.
-  std::optional<int64_t> batch_size_memory_mb;  ///< Absent: no ceiling in bytes.
+  std::optional<int64_t> batch_size_memory_mb = 32;  ///< Absent: no ceiling in bytes.
   int64_t throttle_ms = 0;                      ///< Per batch_size rows, proportional. 0: none.
   bool throttle_written = false;                ///< The file wrote it: print its price.
   int64_t statement_timeout_s = 300;            ///< On COPY: longest wait for a byte. 0: none.
