@@ -1,0 +1,91 @@
+#include "weir/config/table_name.h"
+
+#include <vector>
+
+#include "weir/config/tree_internal.h"
+
+namespace weir::config {
+namespace {
+
+constexpr size_t kMaxNameBytes = 63;  // NAMEDATALEN - 1; PostgreSQL would cut the rest off.
+
+bool IsLetter(unsigned char c) {
+  return c == '_' || c >= 0x80 || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z');
+}
+bool IsDigit(unsigned char c) { return c >= '0' && c <= '9'; }
+
+Error Refused(std::string_view text, std::string_view reason) {
+  return Fail(Code::kUsage, "{} is not a table's name: {}", Shown(text), reason);
+}
+
+// Takes one part off the front of `rest`.
+Result<std::string> TakePart(std::string_view text, std::string_view& rest) {
+  std::string part;
+  if (!rest.empty() && rest.front() == '"') {
+    rest.remove_prefix(1);
+    while (true) {
+      const size_t quote = rest.find('"');
+      if (quote == rest.npos) return Refused(text, "a double quote is not closed");
+      part += rest.substr(0, quote);
+      rest.remove_prefix(quote + 1);
+      if (rest.empty() || rest.front() != '"') break;
+      part += '"';
+      rest.remove_prefix(1);
+    }
+  } else {
+    while (!rest.empty() && rest.front() != '.') {
+      const auto c = static_cast<unsigned char>(rest.front());
+      const bool inside = !part.empty() && (IsDigit(c) || c == '$');
+      if (!IsLetter(c) && !inside) {
+        return Refused(text, "write [schema.]name, with double quotes around odd characters");
+      }
+      part += static_cast<char>(c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c);
+      rest.remove_prefix(1);
+    }
+  }
+  if (part.empty()) return Refused(text, "a part of it is empty");
+  if (part.find('\0') != part.npos) return Refused(text, "it holds the NUL character");
+  if (part.size() > kMaxNameBytes) {
+    return Refused(text, fmt::format("a part of it is longer than {} bytes", kMaxNameBytes));
+  }
+  return part;
+}
+
+void AppendEncoded(std::string& out, std::string_view part) {
+  for (const char byte : part) {
+    const auto c = static_cast<unsigned char>(byte);
+    if (IsLetter(c) || IsDigit(c) || c == '-') {
+      out += byte;
+    } else {
+      out += fmt::format("%{:02X}", c);
+    }
+  }
+}
+
+}  // namespace
+
+Result<TableName> ParseTableName(std::string_view text) {
+  std::vector<std::string> parts;
+  std::string_view rest = text;
+  while (true) {
+    WEIR_TRY(parts.emplace_back(), TakePart(text, rest));
+    if (rest.empty()) break;
+    if (rest.front() != '.') {
+      return Refused(text, "write [schema.]name, with double quotes around odd characters");
+    }
+    rest.remove_prefix(1);
+    if (parts.size() == 2) return Refused(text, "it has more than two parts");
+  }
+  if (parts.size() == 1) return TableName{"", std::move(parts[0])};
+  return TableName{std::move(parts[0]), std::move(parts[1])};
+}
+
+std::string FileNameOf(const TableName& table) {
+  std::string out;
+  AppendEncoded(out, table.schema);
+  if (!table.schema.empty()) out += '.';
+  AppendEncoded(out, table.name);
+  return out;
+}
+
+}  // namespace weir::config
