@@ -10,9 +10,8 @@ work=$(mktemp -d)
 readonly work
 trap 'umount "$work/root/proc" 2>/dev/null; rm -rf --one-file-system "$work"' EXIT
 
-# The main archive of this machine, in either of the two formats of apt's sources.
-mirror=$(cat /etc/apt/sources.list /etc/apt/sources.list.d/*.{list,sources} 2>/dev/null |
-  sed -nE 's/^URIs: *(\S+).*/\1/p; s/^deb (\[[^]]*\] )?(\S+) bookworm .*/\2/p' | head -n 1)
+# Where this machine gets Debian 12 itself from.
+mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Codename: bookworm' 'Label: Debian' | awk 'NR == 1')
 
 # Checks that the program at $1 in the clean system says its version, and its libraries are found.
 Check() {
