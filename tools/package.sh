@@ -1,9 +1,10 @@
 #!/bin/bash
-# Makes build/weir-<version>-linux-x86_64.tar.gz and build/weir_<version>_amd64.deb from build/release.
+# Makes build/weir-<version>-linux-x86_64.tar.gz and build/weir_<version>_amd64.deb from
+# build/release.
 #
-# The tarball holds bin/weir and in lib/ every shared library it needs but the C library's, so it runs
-# from any folder on a system with glibc 2.36 or newer. The package holds only Arrow and Parquet, which
-# Debian does not have, and depends on Debian's packages for the rest.
+# The tarball holds bin/weir and in lib/ every shared library it needs but the C library's, so it
+# runs from any folder on a system with glibc 2.36 or newer. The package holds only Arrow and
+# Parquet, which Debian does not have, and depends on Debian's packages for the rest.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -72,7 +73,8 @@ MakeDeb() {
   mv "$root/usr/lib/weir/licences" "$root/usr/lib/weir/README.md" "$root/usr/share/doc/weir/"
   touch "$STAGE/debian/control"  # dpkg-shlibdeps wants to stand in a source package.
   depends=$(cd "$STAGE" && dpkg-shlibdeps -O -l"deb/usr/lib/weir/lib" \
-    "deb/usr/lib/weir/bin/weir" deb/usr/lib/weir/lib/* 2>build.log) || Fail "$(cat "$STAGE/build.log")"
+    "deb/usr/lib/weir/bin/weir" deb/usr/lib/weir/lib/* 2>build.log) ||
+    Fail "$(cat "$STAGE/build.log")"
   cat >"$root/DEBIAN/control" <<END
 Package: weir
 Version: $version

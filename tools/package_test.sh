@@ -1,6 +1,6 @@
 #!/bin/bash
-# Tries the tarball and the .deb that tools/package.sh made, each in a clean Debian 12: the tarball on
-# the bare base system from a folder of any name, the .deb with apt and only what it asks for.
+# Tries the tarball and the .deb that tools/package.sh made, each in a clean Debian 12: the tarball
+# on the bare base system from a folder of any name, the .deb with apt and only what it asks for.
 # Needs root, and the package sources this machine uses.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -8,10 +8,15 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 [ "$(id -u)" = 0 ] || { echo "package_test: needs root for chroot" >&2; exit 1; }
 work=$(mktemp -d)
 readonly work
-trap 'umount "$work/root/proc" 2>/dev/null; rm -rf --one-file-system "$work"' EXIT
+CleanUp() {
+  umount "$work/root/proc" 2>/dev/null || true
+  rm -rf --one-file-system "$work"
+}
+trap CleanUp EXIT
 
 # Where this machine gets Debian 12 itself from.
-mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Codename: bookworm' 'Label: Debian' | awk 'NR == 1')
+mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Codename: bookworm' 'Label: Debian' |
+  awk 'NR == 1')
 
 # Checks that the program at $1 in the clean system says its version, and its libraries are found.
 Check() {
