@@ -8,7 +8,8 @@
 #   x_fuzz.cc     -> libFuzzer binary under WEIR_FUZZ; otherwise a corpus replay that runs as a test
 #   sql/**/*.sql  -> constants in the generated header weir/pg/sql.h
 #
-# ARROW marks folders left out under WEIR_WITHOUT_ARROW; a folder above one is marked too.
+# ARROW marks a folder left out under WEIR_WITHOUT_ARROW; a folder above one is marked too. A folder with
+# ARROW_LIBRARIES keeps its files but those named arrow_*.cc, and loses the libraries.
 set(WEIR_SOURCE_DIR ${CMAKE_SOURCE_DIR}/src)
 set(WEIR_TEST_TIMEOUT_S 600 CACHE STRING "Seconds a test binary may take; tools/build.sh sets it")
 
@@ -41,11 +42,16 @@ function(weir_embed_sql name)
 endfunction()
 
 function(weir_module name)
-  cmake_parse_arguments(ARG "ARROW;EMBED_SQL" "" "LIBRARIES;TEST_LIBRARIES" ${ARGN})
+  cmake_parse_arguments(ARG "ARROW;EMBED_SQL" "" "LIBRARIES;TEST_LIBRARIES;ARROW_LIBRARIES" ${ARGN})
   if(ARG_ARROW AND WEIR_WITHOUT_ARROW)
     return()
   endif()
   file(GLOB all CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
+  if(WEIR_WITHOUT_ARROW)
+    list(FILTER all EXCLUDE REGEX "/arrow_[^/]*$")
+  else()
+    list(APPEND ARG_LIBRARIES ${ARG_ARROW_LIBRARIES})
+  endif()
   set(tests ${all})
   set(benches ${all})
   set(fuzzers ${all})

@@ -1,0 +1,39 @@
+#include <chrono>
+
+#include "weir/file/arrow_output_internal.h"
+
+namespace weir::file {
+namespace {
+
+int64_t NowNanos() {
+  return std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
+}
+
+}  // namespace
+
+arrow::Status HashingOutput::Write(const void* data, int64_t size) {
+  const Bytes bytes(static_cast<const uint8_t*>(data), static_cast<size_t>(size));
+  hash_.Append(bytes);
+  const int64_t start = NowNanos();
+  auto status = file_->Append(bytes);
+  write_nanos_ += NowNanos() - start;
+  if (status.ok()) return arrow::Status::OK();
+  failure_ = std::move(status).error();
+  return arrow::Status::IOError(failure_->message);
+}
+
+// Arrow closes the stream when the footer is written; the file is synced by Finish().
+arrow::Status HashingOutput::Close() {
+  closed_ = true;
+  return arrow::Status::OK();
+}
+
+Status HashingOutput::Finish() {
+  const int64_t start = NowNanos();
+  WEIR_DO(file_->Sync());
+  WEIR_DO(file_->Close());
+  write_nanos_ += NowNanos() - start;
+  return Ok();
+}
+
+}  // namespace weir::file

@@ -1,0 +1,155 @@
+#include "weir/mem/block_allocator.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstdlib>
+#include <cstring>
+
+namespace weir::mem {
+namespace {
+
+constexpr size_t kAlignment = 64;
+
+bool IsSmall(int64_t rounded) { return rounded < BlockAllocator::kSmallBytes; }
+
+uint8_t* NewBlock(int64_t rounded) {
+  void* block = nullptr;
+  if (IsSmall(rounded)) {
+    block = std::aligned_alloc(kAlignment, static_cast<size_t>(rounded));
+    WEIR_ASSERT(block != nullptr);
+  } else {
+    block = mmap(nullptr, static_cast<size_t>(rounded), PROT_READ | PROT_WRITE,
+                 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    WEIR_ASSERT(block != MAP_FAILED);
+  }
+  return static_cast<uint8_t*>(block);
+}
+
+void DeleteBlock(uint8_t* block, int64_t rounded) {
+  if (IsSmall(rounded)) {
+    std::free(block);
+  } else {
+    WEIR_ASSERT(munmap(block, static_cast<size_t>(rounded)) == 0);
+  }
+}
+
+}  // namespace
+
+BlockAllocator::BlockAllocator(Budget& budget, int64_t keep_bytes)
+    : budget_(budget), keep_bytes_(keep_bytes) {}
+
+BlockAllocator::~BlockAllocator() {
+  DropKept();
+  WEIR_ASSERT(blocks_out_.load() == 0);
+}
+
+int64_t BlockAllocator::RoundUp(int64_t bytes) {
+  WEIR_ASSERT(bytes >= 0);
+  const uint64_t asked = static_cast<uint64_t>(std::max<int64_t>(bytes, kAlignment));
+  // Four classes per power of two, and whole pages once blocks are mapped.
+  const uint64_t step = std::max<uint64_t>(std::bit_floor(asked) / 4, kAlignment);
+  const uint64_t rounded = (asked + step - 1) / step * step;
+  const uint64_t page = rounded < kSmallBytes ? kAlignment : 4096;
+  return static_cast<int64_t>((rounded + page - 1) / page * page);
+}
+
+Status BlockAllocator::ChargeBlock(int64_t bytes, Limit limit) {
+  if (limit == Limit::kForced) {
+    budget_.ForceCharge(bytes);
+    return Ok();
+  }
+  if (budget_.TryCharge(bytes).ok()) return Ok();
+  DropKept();
+  return budget_.TryCharge(bytes);
+}
+
+Result<uint8_t*> BlockAllocator::Get(int64_t bytes, Limit limit) {
+  const int64_t rounded = RoundUp(bytes);
+  uint8_t* block = IsSmall(rounded) ? nullptr : TakeKept(rounded);
+  if (block == nullptr) {
+    WEIR_DO(ChargeBlock(rounded, limit));
+    block = NewBlock(rounded);
+  }
+  blocks_out_.fetch_add(1, std::memory_order_relaxed);
+  return block;
+}
+
+Result<uint8_t*> BlockAllocator::Resize(uint8_t* block, int64_t old_bytes, int64_t new_bytes,
+                                        Limit limit) {
+  if (block == nullptr) return Get(new_bytes, limit);
+  const int64_t old_rounded = RoundUp(old_bytes);
+  const int64_t new_rounded = RoundUp(new_bytes);
+  if (old_rounded == new_rounded) return block;
+  if (!IsSmall(old_rounded) && !IsSmall(new_rounded)) {
+    if (new_rounded > old_rounded) WEIR_DO(ChargeBlock(new_rounded - old_rounded, limit));
+    void* moved = mremap(block, static_cast<size_t>(old_rounded), static_cast<size_t>(new_rounded),
+                         MREMAP_MAYMOVE);
+    WEIR_ASSERT(moved != MAP_FAILED);
+    if (new_rounded < old_rounded) budget_.Release(old_rounded - new_rounded);
+    return static_cast<uint8_t*>(moved);
+  }
+  WEIR_TRY(uint8_t* const fresh, Get(new_bytes, limit));
+  std::memcpy(fresh, block, static_cast<size_t>(std::min(old_bytes, new_bytes)));
+  Free(block, old_bytes);
+  return fresh;
+}
+
+Result<uint8_t*> BlockAllocator::Allocate(int64_t bytes) { return Get(bytes, Limit::kObeyed); }
+
+Result<uint8_t*> BlockAllocator::Reallocate(uint8_t* block, int64_t old_bytes, int64_t new_bytes) {
+  return Resize(block, old_bytes, new_bytes, Limit::kObeyed);
+}
+
+uint8_t* BlockAllocator::ForceAllocate(int64_t bytes) { return Get(bytes, Limit::kForced).value(); }
+
+uint8_t* BlockAllocator::ForceReallocate(uint8_t* block, int64_t old_bytes, int64_t new_bytes) {
+  return Resize(block, old_bytes, new_bytes, Limit::kForced).value();
+}
+
+void BlockAllocator::Free(uint8_t* block, int64_t bytes) {
+  if (block == nullptr) return;
+  blocks_out_.fetch_sub(1, std::memory_order_relaxed);
+  const int64_t rounded = RoundUp(bytes);
+  if (!IsSmall(rounded)) {
+    const std::lock_guard lock(mutex_);
+    if (kept_total_ + rounded <= keep_bytes_) {
+      kept_.push_back({block, rounded});
+      kept_total_ += rounded;
+      return;
+    }
+  }
+  DeleteBlock(block, rounded);
+  budget_.Release(rounded);
+}
+
+uint8_t* BlockAllocator::TakeKept(int64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  // Newest first: its pages are likeliest to be in the processor's cache.
+  for (size_t at = kept_.size(); at-- > 0;) {
+    if (kept_[at].bytes != bytes) continue;
+    uint8_t* block = kept_[at].block;
+    kept_total_ -= bytes;
+    kept_.erase(kept_.begin() + static_cast<ptrdiff_t>(at));
+    return block;
+  }
+  return nullptr;
+}
+
+void BlockAllocator::DropKept() {
+  const std::lock_guard lock(mutex_);
+  for (const Kept& kept : kept_) {
+    DeleteBlock(kept.block, kept.bytes);
+    budget_.Release(kept.bytes);
+  }
+  kept_.clear();
+  kept_total_ = 0;
+}
+
+int64_t BlockAllocator::kept_bytes() const {
+  const std::lock_guard lock(mutex_);
+  return kept_total_;
+}
+
+}  // namespace weir::mem

@@ -1,0 +1,68 @@
+#pragma once
+// BlockAllocator: large blocks straight from the kernel, charged to a budget and recycled while warm.
+#include <array>
+#include <cstdint>
+#include <mutex>
+#include <vector>
+
+#include "weir/mem/budget.h"
+
+namespace weir::mem {
+
+/// Memory for buffers of kilobytes to gigabytes.
+///
+/// Blocks of kSmallBytes and more are mapped one by one, so that a freed block really leaves the process and
+/// a growing one is moved by the kernel without copying. A few freed blocks are kept to be handed out again:
+/// touching a fresh page costs a page fault, a warm one does not. Kept blocks stay charged.
+///
+/// Alignment: 64 bytes. Threads: any. Aborts when the kernel has no more memory.
+class BlockAllocator {
+ public:
+  /// Blocks below this come from malloc.
+  static constexpr int64_t kSmallBytes = 64 << 10;
+
+  /// Keeps at most `keep_bytes` of freed blocks.
+  BlockAllocator(Budget& budget, int64_t keep_bytes);
+  ~BlockAllocator();  ///< Aborts when blocks are still out.
+  BlockAllocator(const BlockAllocator&) = delete;
+  BlockAllocator& operator=(const BlockAllocator&) = delete;
+
+  /// The size a request is rounded up to; what is charged, and usable in full. At most 1/4 more.
+  static int64_t RoundUp(int64_t bytes);
+
+  /// A block of RoundUp(bytes). Errors: kExhausted from the budget, after kept blocks were given up.
+  Result<uint8_t*> Allocate(int64_t bytes);
+  /// The same block at a new size, its first min(old, new) bytes unchanged.
+  Result<uint8_t*> Reallocate(uint8_t* block, int64_t old_bytes, int64_t new_bytes);
+  /// As Allocate and Reallocate, but past the budget's limit if need be; the caller checks it later.
+  uint8_t* ForceAllocate(int64_t bytes);
+  uint8_t* ForceReallocate(uint8_t* block, int64_t old_bytes, int64_t new_bytes);
+  /// `bytes` is what the block was asked for. Null is fine.
+  void Free(uint8_t* block, int64_t bytes);
+
+  Budget& budget() { return budget_; }
+  int64_t kept_bytes() const;
+
+ private:
+  struct Kept {
+    uint8_t* block;
+    int64_t bytes;
+  };
+
+  enum class Limit { kObeyed, kForced };
+
+  Status ChargeBlock(int64_t bytes, Limit limit);
+  Result<uint8_t*> Get(int64_t bytes, Limit limit);
+  Result<uint8_t*> Resize(uint8_t* block, int64_t old_bytes, int64_t new_bytes, Limit limit);
+  uint8_t* TakeKept(int64_t bytes);
+  void DropKept();
+
+  Budget& budget_;
+  const int64_t keep_bytes_;
+  mutable std::mutex mutex_;
+  std::vector<Kept> kept_;  // Oldest first; at most a few dozen, so a scan is cheap.
+  int64_t kept_total_ = 0;
+  std::atomic<int64_t> blocks_out_{0};
+};
+
+}  // namespace weir::mem

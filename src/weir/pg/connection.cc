@@ -1,0 +1,375 @@
+#include "weir/pg/connection.h"
+
+#include <libpq-fe.h>
+#include <poll.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+
+namespace weir::pg {
+namespace {
+
+using ResultPtr = std::unique_ptr<PGresult, decltype(&PQclear)>;
+
+struct StateAdvice {
+  std::string_view sqlstate;  // A whole SQLSTATE, or its two-character class.
+  Code code;
+  std::string_view advice;
+};
+
+// The first match counts, so states stand before their classes.
+constexpr std::array<StateAdvice, 24> kAdvice = {{
+    {"28P01", Code::kInvalid, "check the user and PGPASSWORD, ~/.pgpass or the password in the URL"},
+    {"28000", Code::kInvalid, "the server's pg_hba.conf must allow this user, host and TLS mode"},
+    {"3D000", Code::kNotFound, "check the database name"},
+    {"3F000", Code::kNotFound, "check the schema name"},
+    {"42P01", Code::kNotFound, "check the table's name and schema"},
+    {"42703", Code::kNotFound, "check the column's name"},
+    {"42501", Code::kInvalid, "grant SELECT to this user, or leave the table or column out"},
+    {"53300", Code::kUnavailable, "the server has no connection slot free; wait or run fewer at once"},
+    {"53100", Code::kExhausted, "the server's disk is full"},
+    {"53200", Code::kExhausted, "the server ran out of memory"},
+    {"55P03", Code::kUnavailable, "another session holds a stronger lock; wait for it or raise "
+                                  "lock_timeout_s"},
+    {"57014", Code::kUnavailable, "the statement was cancelled on the server"},
+    {"57P01", Code::kUnavailable, "the server is shutting down or ended this session; run again"},
+    {"57P02", Code::kUnavailable, "the server crashed; wait for its recovery and run again"},
+    {"57P03", Code::kUnavailable, "the server is starting up; wait and run again"},
+    {"25P02", Code::kInvalid, ""},
+    {"08", Code::kUnavailable, "check host, port and network, then run again"},
+    {"40", Code::kUnavailable, "run again"},
+    {"57", Code::kUnavailable, "run again"},
+    {"53", Code::kExhausted, "the server lacks a resource"},
+    {"58", Code::kUnavailable, "the server met a system error; see its log"},
+    {"XX", Code::kCorrupt, "the server reports damaged data or a bug of its own; see its log"},
+    {"28", Code::kInvalid, "check the user and password"},
+    {"42", Code::kInvalid, ""},
+}};
+
+std::string FirstLine(std::string_view text) {
+  std::string line(text.substr(0, text.find('\n')));
+  for (std::string_view prefix : {"ERROR:  ", "FATAL:  "}) {
+    if (line.starts_with(prefix)) line.erase(0, prefix.size());
+  }
+  return line;
+}
+
+// What libpq says when no server answered; it has no SQLSTATE.
+Error ConnectError(const PGconn* handle, const Target& target) {
+  std::string reason = target.Redact(PQerrorMessage(handle));
+  while (!reason.empty() && reason.back() == '\n') reason.pop_back();
+  std::replace(reason.begin(), reason.end(), '\n', ' ');
+  if (const size_t fatal = reason.find("FATAL:  "); fatal != reason.npos) {
+    reason = reason.substr(fatal + 8);
+  }
+  const auto has = [&](std::string_view words) { return reason.find(words) != reason.npos; };
+  const auto error = [&](std::string_view state) { return FromSqlState(state, reason); };
+  if (has("password authentication failed") || has("no password supplied")) return error("28P01");
+  if (has("pg_hba.conf") || has("is not permitted to log in")) return error("28000");
+  if (has("role \"") && has("does not exist")) return error("28");
+  if (has("database \"") && has("does not exist")) return error("3D000");
+  if (has("too many") || has("remaining connection slots")) return error("53300");
+  if (has("starting up") || has("recovery mode")) return error("57P03");
+  if (has("SSL") || has("TLS") || has("certificate")) {
+    return Fail(Code::kInvalid, "{}; check sslmode, sslrootcert and the server's TLS settings", reason);
+  }
+  return error("08");
+}
+
+sys::Duration SteadyNow() { return std::chrono::steady_clock::now().time_since_epoch(); }
+
+}  // namespace
+
+Error FromSqlState(std::string_view sqlstate, std::string_view message) {
+  const std::string line = FirstLine(message);
+  for (const StateAdvice& row : kAdvice) {
+    if (!sqlstate.starts_with(row.sqlstate)) continue;
+    if (row.advice.empty()) return {row.code, line};
+    return Fail(row.code, "{}; {}", line, row.advice);
+  }
+  return {Code::kInvalid, line};
+}
+
+Connection::Connection(PGconn* handle, Target target, const sys::Stop& stop)
+    : handle_(handle), target_(std::move(target)), stop_(stop) {}
+
+Connection::~Connection() {
+  PQfreemem(copy_data_);
+  PQfinish(handle_);
+}
+
+Result<std::unique_ptr<Connection>> Connection::Open(Target target,
+                                                     const std::string& application_name,
+                                                     const sys::Stop& stop) {
+  const auto set_default = [&](const char* keyword, const char* value) {
+    if (target.Get(keyword).empty()) target.Set(keyword, value);
+  };
+  set_default("connect_timeout", "10");
+  set_default("keepalives_idle", "30");
+  set_default("keepalives_interval", "10");
+  set_default("keepalives_count", "3");
+  // fallback_: an application_name of the user's own URL or PGAPPNAME is set again by SET LOCAL anyway.
+  target.Set("fallback_application_name", application_name.substr(0, 63));
+
+  std::vector<const char*> keywords;
+  std::vector<const char*> values;
+  for (const auto& [keyword, value] : target.keywords()) {
+    keywords.push_back(keyword.c_str());
+    values.push_back(value.c_str());
+  }
+  keywords.push_back(nullptr);
+  values.push_back(nullptr);
+
+  std::unique_ptr<Connection> connection(
+      new Connection(PQconnectStartParams(keywords.data(), values.data(), 0), std::move(target), stop));
+  PGconn* const handle = connection->handle_;
+  WEIR_ASSERT(handle != nullptr);
+  if (PQstatus(handle) == CONNECTION_BAD) {
+    return ConnectError(handle, connection->target_).In("cannot connect to " +
+                                                        connection->target_.Describe());
+  }
+  const sys::Duration timeout =
+      std::chrono::seconds(std::max(2, std::atoi(connection->target_.Get("connect_timeout").c_str())));
+  const sys::Duration deadline = SteadyNow() + timeout;
+  for (PostgresPollingStatusType status = PGRES_POLLING_WRITING; status != PGRES_POLLING_OK;) {
+    const short events = status == PGRES_POLLING_READING ? POLLIN : POLLOUT;
+    const sys::Duration left = deadline - SteadyNow();
+    if (left.count() <= 0) {
+      return Fail(Code::kUnavailable,
+                  "cannot connect to {}: no answer within {} s; check host, port and firewall",
+                  connection->target_.Describe(), timeout / std::chrono::seconds(1));
+    }
+    auto ready = connection->Await(left, events);
+    if (!ready.ok() && ready.error().code == Code::kCancelled) return std::move(ready).error();
+    status = PQconnectPoll(handle);
+    if (status == PGRES_POLLING_FAILED) {
+      return ConnectError(handle, connection->target_)
+          .In("cannot connect to " + connection->target_.Describe());
+    }
+  }
+  PQsetNoticeProcessor(handle, [](void*, const char*) {}, nullptr);
+  return connection;
+}
+
+// Errors: kCancelled when the stop was asked for, kUnavailable when `timeout` passed (zero: never).
+Status Connection::Await(sys::Duration timeout, short events) {
+  const sys::Duration deadline = SteadyNow() + timeout;
+  while (true) {
+    if (stop_.asked()) return Fail(Code::kCancelled, "stopped on request");
+    pollfd watched[2] = {{PQsocket(handle_), events, 0}, {stop_.fd(), POLLIN, 0}};
+    int wait_ms = -1;
+    if (timeout.count() > 0) {
+      const int64_t left_ms = sys::Millis(deadline - SteadyNow()) + 1;
+      if (left_ms <= 0) return Fail(Code::kUnavailable, "the server sent nothing in time");
+      wait_ms = static_cast<int>(std::min<int64_t>(left_ms, 60'000));
+    }
+    const int ready = poll(watched, 2, wait_ms);
+    if (ready < 0 && errno != EINTR) return Fail(Code::kUnavailable, "poll failed on the connection");
+    if (ready > 0 && (watched[0].revents != 0)) return Ok();
+  }
+}
+
+Error Connection::LastError(const char* fallback) const {
+  const std::string message = target_.Redact(PQerrorMessage(handle_));
+  if (PQstatus(handle_) == CONNECTION_BAD) {
+    return Fail(Code::kUnavailable, "the connection to {} was lost: {}; run again when it is back",
+                target_.Describe(), message.empty() ? fallback : FirstLine(message));
+  }
+  return {Code::kInvalid, message.empty() ? fallback : FirstLine(message)};
+}
+
+// The server's own error, or the lost connection's when there is none.
+Error Connection::ResultError(const pg_result* result) const {
+  const char* state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
+  if (state == nullptr) return LastError("the statement failed");
+  return FromSqlState(state, target_.Redact(PQresultErrorMessage(result)));
+}
+
+Status Connection::WaitForResult() {
+  while (PQisBusy(handle_) != 0) {
+    auto ready = Await(sys::Duration{0}, POLLIN);
+    if (!ready.ok()) {
+      Cancel();
+      return ready;
+    }
+    if (PQconsumeInput(handle_) == 0) return LastError("the connection was lost");
+  }
+  return Ok();
+}
+
+Result<Rows> Connection::Query(std::string_view sql,
+                               const std::vector<std::optional<std::string>>& parameters) {
+  std::vector<const char*> values;
+  for (const auto& parameter : parameters) values.push_back(parameter ? parameter->c_str() : nullptr);
+  if (PQsendQueryParams(handle_, std::string(sql).c_str(), static_cast<int>(values.size()), nullptr,
+                        values.data(), nullptr, nullptr, 0) == 0) {
+    return LastError("the query could not be sent");
+  }
+  return ReadRows();
+}
+
+// The results of what was sent, to the last one: the connection is then ready for the next statement.
+Result<Rows> Connection::ReadRows() {
+  Rows rows;
+  std::optional<Error> failure;
+  while (true) {
+    WEIR_DO(WaitForResult());
+    const ResultPtr result(PQgetResult(handle_), &PQclear);
+    if (result == nullptr) break;
+    const ExecStatusType status = PQresultStatus(result.get());
+    if (status == PGRES_TUPLES_OK) {
+      for (int row = 0; row < PQntuples(result.get()); ++row) {
+        Row& out = rows.emplace_back();
+        for (int column = 0; column < PQnfields(result.get()); ++column) {
+          if (PQgetisnull(result.get(), row, column) != 0) {
+            out.emplace_back();
+          } else {
+            out.emplace_back(PQgetvalue(result.get(), row, column));
+          }
+        }
+      }
+    } else if (status != PGRES_COMMAND_OK && status != PGRES_EMPTY_QUERY && !failure) {
+      failure = ResultError(result.get());
+    }
+  }
+  if (failure) return *std::move(failure);
+  return rows;
+}
+
+Result<Row> Connection::QueryRow(std::string_view sql,
+                                 const std::vector<std::optional<std::string>>& parameters) {
+  WEIR_TRY(Rows rows, Query(sql, parameters));
+  if (rows.size() != 1) {
+    return Fail(Code::kNotFound, "{} rows where one was expected from: {}", rows.size(), sql);
+  }
+  return std::move(rows[0]);
+}
+
+Status Connection::Exec(const std::string& sql) {
+  if (PQsendQuery(handle_, sql.c_str()) == 0) return LastError("the statement could not be sent");
+  std::optional<Error> failure;
+  while (true) {
+    WEIR_DO(WaitForResult());
+    const ResultPtr result(PQgetResult(handle_), &PQclear);
+    if (result == nullptr) break;
+    if (PQresultStatus(result.get()) == PGRES_FATAL_ERROR && !failure) {
+      failure = ResultError(result.get());
+    }
+  }
+  if (failure) return *std::move(failure);
+  return Ok();
+}
+
+Result<std::vector<StatementField>> Connection::DescribeStatement(const std::string& sql) {
+  if (PQsendPrepare(handle_, "", sql.c_str(), 0, nullptr) == 0) {
+    return LastError("the statement could not be sent");
+  }
+  WEIR_DO(ReadRows());
+  if (PQsendDescribePrepared(handle_, "") == 0) return LastError("the statement was not described");
+  return ReadDescription();
+}
+
+Result<std::vector<StatementField>> Connection::ReadDescription() {
+  std::vector<StatementField> fields;
+  std::optional<Error> failure;
+  while (true) {
+    WEIR_DO(WaitForResult());
+    const ResultPtr result(PQgetResult(handle_), &PQclear);
+    if (result == nullptr) break;
+    if (PQresultStatus(result.get()) != PGRES_COMMAND_OK) {
+      if (!failure) failure = ResultError(result.get());
+      continue;
+    }
+    for (int column = 0; column < PQnfields(result.get()); ++column) {
+      fields.push_back({PQfname(result.get(), column), PQftype(result.get(), column),
+                        PQfmod(result.get(), column)});
+    }
+  }
+  if (failure) return *std::move(failure);
+  return fields;
+}
+
+Status Connection::StartCopyOut(const std::string& sql) {
+  if (PQsendQuery(handle_, sql.c_str()) == 0) return LastError("the COPY could not be sent");
+  WEIR_DO(WaitForResult());
+  const ResultPtr result(PQgetResult(handle_), &PQclear);
+  if (result == nullptr) return LastError("the COPY gave no result");
+  if (PQresultStatus(result.get()) == PGRES_COPY_OUT) return Ok();
+  Error error = ResultError(result.get());
+  for (PGresult* rest = PQgetResult(handle_); rest != nullptr; rest = PQgetResult(handle_)) {
+    PQclear(rest);
+  }
+  return error;
+}
+
+Result<Bytes> Connection::NextCopyData(sys::Duration byte_timeout, sys::Duration* waited) {
+  PQfreemem(copy_data_);
+  copy_data_ = nullptr;
+  if (stop_.asked()) {
+    Cancel();
+    return Fail(Code::kCancelled, "stopped on request");
+  }
+  while (true) {
+    const int size = PQgetCopyData(handle_, &copy_data_, 1);
+    if (size > 0) {
+      return Bytes(reinterpret_cast<const uint8_t*>(copy_data_), static_cast<size_t>(size));
+    }
+    if (size == -1) {
+      WEIR_DO(FinishCopy());
+      return Bytes();
+    }
+    if (size == -2) return LastError("the COPY stream broke");
+    const sys::Duration start = SteadyNow();
+    auto ready = Await(byte_timeout, POLLIN);
+    *waited += SteadyNow() - start;
+    if (!ready.ok()) {
+      Cancel();
+      return std::move(ready).error();
+    }
+    if (PQconsumeInput(handle_) == 0) return LastError("the connection was lost");
+  }
+}
+
+// After CopyDone or an error in mid-stream: the command's own result says which it was.
+Status Connection::FinishCopy() {
+  std::optional<Error> failure;
+  while (true) {
+    WEIR_DO(WaitForResult());
+    const ResultPtr result(PQgetResult(handle_), &PQclear);
+    if (result == nullptr) break;
+    if (PQresultStatus(result.get()) == PGRES_COMMAND_OK || failure) continue;
+    failure = ResultError(result.get());
+  }
+  if (failure) return *std::move(failure);
+  return Ok();
+}
+
+void Connection::Cancel() {
+  const std::unique_ptr<PGcancel, decltype(&PQfreeCancel)> cancel(PQgetCancel(handle_), &PQfreeCancel);
+  if (cancel == nullptr) return;
+  char reason[256];
+  PQcancel(cancel.get(), reason, sizeof reason);
+}
+
+int Connection::server_version() const { return PQserverVersion(handle_); }
+int Connection::backend_pid() const { return PQbackendPID(handle_); }
+bool Connection::is_alive() const { return PQstatus(handle_) == CONNECTION_OK; }
+
+std::string Connection::QuoteName(std::string_view name) const {
+  std::string quoted = "\"";
+  for (const char c : name) {
+    quoted += c;
+    if (c == '"') quoted += '"';
+  }
+  return quoted + "\"";
+}
+
+std::string Connection::QuoteLiteral(std::string_view text) const {
+  const std::unique_ptr<char, decltype(&PQfreemem)> quoted(
+      PQescapeLiteral(handle_, text.data(), text.size()), &PQfreemem);
+  WEIR_ASSERT(quoted != nullptr);
+  return quoted.get();
+}
+
+}  // namespace weir::pg

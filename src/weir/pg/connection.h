@@ -1,0 +1,97 @@
+#pragma once
+// Connection: one session with PostgreSQL. The only class that talks to libpq.
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "weir/base/bytes.h"
+#include "weir/base/result.h"
+#include "weir/pg/target.h"
+#include "weir/sys/clock.h"
+#include "weir/sys/stop.h"
+
+typedef struct pg_conn PGconn;
+struct pg_result;
+
+namespace weir::pg {
+
+/// A result's values as text; nullopt is NULL.
+using Row = std::vector<std::optional<std::string>>;
+using Rows = std::vector<Row>;
+
+/// One column of a statement's result.
+struct StatementField {
+  std::string name;
+  uint32_t type_oid = 0;
+  int32_t typmod = -1;
+};
+
+/// A failure the server reported, mapped to a reaction by its SQLSTATE:
+///   kNotFound     3D000, 42P01, 3F000, 42703    kExhausted    53xxx but too many connections
+///   kInvalid      28xxx, 42xxx and the rest     kUnavailable  08xxx, 53300, 55P03, 57xxx, 40xxx
+Error FromSqlState(std::string_view sqlstate, std::string_view message);
+
+/// One session.
+///
+/// Errors:  every call returns FromSqlState's codes; kUnavailable when the link is lost; kCancelled when the
+///          stop was asked for. Messages never hold a password.
+/// Threads: one at a time, but Cancel() from any.
+class Connection {
+ public:
+  /// Connects with keepalives and a connect timeout of 10 s where the target does not set its own, and
+  /// application_name for pg_stat_activity. `stop` must outlive the connection.
+  static Result<std::unique_ptr<Connection>> Open(Target target, const std::string& application_name,
+                                                  const sys::Stop& stop);
+  ~Connection();
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+
+  /// Runs one statement with text parameters $1, $2, ...
+  Result<Rows> Query(std::string_view sql, const std::vector<std::optional<std::string>>& parameters = {});
+  /// Query that must give exactly one row.
+  Result<Row> QueryRow(std::string_view sql,
+                       const std::vector<std::optional<std::string>>& parameters = {});
+  /// Runs statements separated by semicolons; results are dropped.
+  Status Exec(const std::string& sql);
+
+  /// The result columns of a statement, which is parsed but not run.
+  Result<std::vector<StatementField>> DescribeStatement(const std::string& sql);
+
+  /// Starts a COPY ... TO STDOUT; read it with NextCopyData until it ends.
+  Status StartCopyOut(const std::string& sql);
+  /// The next CopyData, valid until the next call; empty after the last. Waits at most `byte_timeout`
+  /// for the server (zero: for ever); time spent waiting is added to `waited`.
+  /// Errors: kUnavailable also when `byte_timeout` passed; the server's query is then cancelled.
+  Result<Bytes> NextCopyData(sys::Duration byte_timeout, sys::Duration* waited);
+
+  /// Asks the server to end what this session runs. Errors are of no use to anyone and dropped.
+  void Cancel();
+
+  int server_version() const;  ///< 150018 for 15.18.
+  int backend_pid() const;
+  bool is_alive() const;
+
+  /// `name` as an SQL identifier, `text` as an SQL literal.
+  std::string QuoteName(std::string_view name) const;
+  std::string QuoteLiteral(std::string_view text) const;
+
+ private:
+  Connection(PGconn* handle, Target target, const sys::Stop& stop);
+  Error LastError(const char* fallback) const;
+  Error ResultError(const pg_result* result) const;
+  Status Await(sys::Duration timeout, short events);
+  Status FinishCopy();
+  Status WaitForResult();
+  Result<std::vector<StatementField>> ReadDescription();
+  Result<Rows> ReadRows();
+
+  PGconn* handle_;
+  Target target_;
+  const sys::Stop& stop_;
+  char* copy_data_ = nullptr;
+};
+
+}  // namespace weir::pg

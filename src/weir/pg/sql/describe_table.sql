@@ -1,0 +1,4 @@
+SELECT c.oid, c.relkind, c.relrowsecurity
+FROM pg_catalog.pg_class c
+JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+WHERE n.nspname = $1 AND c.relname = $2

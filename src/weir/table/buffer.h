@@ -1,0 +1,71 @@
+#pragma once
+// Buffer: bytes that grow at the end, in blocks charged to a budget.
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "weir/base/bytes.h"
+#include "weir/mem/block_allocator.h"
+
+namespace weir::table {
+
+/// A growing array of bytes, 64-byte aligned.
+///
+/// Memory:  growth is charged past the budget's limit rather than refused, because it happens in the middle of
+///          a row; who fills buffers checks the budget between rows.
+/// Threads: one at a time; may be moved to another thread and freed there.
+class Buffer {
+ public:
+  explicit Buffer(mem::BlockAllocator& blocks) : blocks_(&blocks) {}
+  ~Buffer() { blocks_->Free(data_, capacity_); }
+  Buffer(Buffer&& other) noexcept
+      : blocks_(other.blocks_),
+        data_(std::exchange(other.data_, nullptr)),
+        size_(std::exchange(other.size_, 0)),
+        capacity_(std::exchange(other.capacity_, 0)) {}
+  Buffer& operator=(Buffer&& other) noexcept {
+    std::swap(blocks_, other.blocks_);
+    std::swap(data_, other.data_);
+    std::swap(size_, other.size_);
+    std::swap(capacity_, other.capacity_);
+    return *this;
+  }
+
+  /// Room for `bytes` more at the end, uninitialised. The pointer holds until the next call.
+  uint8_t* Extend(int64_t bytes) {
+    if (size_ + bytes > capacity_) [[unlikely]] Grow(size_ + bytes);
+    uint8_t* at = data_ + size_;
+    size_ += bytes;
+    return at;
+  }
+  template <typename T>
+  void Push(T value) {
+    std::memcpy(Extend(sizeof value), &value, sizeof value);
+  }
+  /// Forgets the first `bytes`; those after them move to the front. O(size), or O(1) when none are left.
+  void DropFront(int64_t bytes) {
+    if (bytes == 0) return;
+    std::memmove(data_, data_ + bytes, static_cast<size_t>(size_ - bytes));
+    size_ -= bytes;
+  }
+  void Reserve(int64_t bytes) {
+    if (bytes > capacity_) Resize(bytes);
+  }
+
+  uint8_t* data() { return data_; }
+  const uint8_t* data() const { return data_; }
+  int64_t size() const { return size_; }
+  int64_t capacity() const { return capacity_; }
+  Bytes bytes() const { return {data_, static_cast<size_t>(size_)}; }
+
+ private:
+  void Grow(int64_t needed);
+  void Resize(int64_t bytes);
+
+  mem::BlockAllocator* blocks_;
+  uint8_t* data_ = nullptr;
+  int64_t size_ = 0;
+  int64_t capacity_ = 0;
+};
+
+}  // namespace weir::table

@@ -1,0 +1,86 @@
+#include "weir/table/column.h"
+
+namespace weir::table {
+namespace {
+
+bool HasOffsets(Kind kind) { return FixedWidth(kind) == 0; }
+
+}  // namespace
+
+Bytes ColumnData::BytesAt(int64_t row) const {
+  const int32_t begin = OffsetAt(row);
+  return {values->data() + begin, static_cast<size_t>(OffsetAt(row + 1) - begin)};
+}
+
+int64_t ColumnData::size_bytes() const {
+  int64_t bytes = 0;
+  for (const auto* buffer : {&values, &offsets, &validity}) {
+    if (buffer->has_value()) bytes += (*buffer)->size();
+  }
+  return element == nullptr ? bytes : bytes + element->size_bytes();
+}
+
+ColumnBuilder::ColumnBuilder(Type type, mem::BlockAllocator& blocks)
+    : type_(std::move(type)),
+      blocks_(&blocks),
+      width_(FixedWidth(type_.kind)),
+      values_(blocks),
+      offsets_(blocks),
+      validity_(blocks) {
+  if (type_.kind == Kind::kList) element_ = std::make_unique<ColumnBuilder>(*type_.element, blocks);
+  Restart();
+}
+
+void ColumnBuilder::Restart() {
+  length_ = 0;
+  null_count_ = 0;
+  values_ = Buffer(*blocks_);
+  offsets_ = Buffer(*blocks_);
+  validity_ = Buffer(*blocks_);
+  values_.Reserve(values_hint_);
+  if (HasOffsets(type_.kind)) {
+    offsets_.Reserve(offsets_hint_);
+    offsets_.Push(int32_t{0});
+  }
+}
+
+void ColumnBuilder::AppendNull() {
+  if (null_count_ == 0) {
+    for (int64_t row = 0; row < length_; ++row) SetBit(row, true);
+  }
+  SetBit(length_, false);
+  ++null_count_;
+  ++length_;
+  if (HasOffsets(type_.kind)) {
+    offsets_.Push(static_cast<int32_t>(element_ ? element_->length_ : values_.size()));
+  } else {
+    std::memset(values_.Extend(width_), 0, static_cast<size_t>(width_));
+  }
+}
+
+void ColumnBuilder::SetBit(int64_t row, bool valid) {
+  if (row / 8 >= validity_.size()) *validity_.Extend(1) = 0;
+  if (valid) validity_.data()[row / 8] |= static_cast<uint8_t>(1 << (row % 8));
+}
+
+ColumnData ColumnBuilder::Finish() {
+  ColumnData data;
+  data.type = type_;
+  data.length = length_;
+  data.null_count = null_count_;
+  // A little more than this batch held, so that the next one rarely has to grow.
+  constexpr int64_t kMostHinted = 16 << 20;  // One huge value must not be reserved for ever after.
+  values_hint_ = std::min(values_.size() + values_.size() / 16, kMostHinted);
+  offsets_hint_ = std::min(offsets_.size() + offsets_.size() / 16, kMostHinted);
+  if (HasOffsets(type_.kind)) data.offsets = std::move(offsets_);
+  if (null_count_ != 0) data.validity = std::move(validity_);
+  if (element_ != nullptr) {
+    data.element = std::make_unique<ColumnData>(element_->Finish());
+  } else {
+    data.values = std::move(values_);
+  }
+  Restart();
+  return data;
+}
+
+}  // namespace weir::table
