@@ -7,6 +7,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 seconds=$1
 
 tools/build.sh fuzz
+export ASAN_SYMBOLIZER_PATH=/usr/bin/llvm-symbolizer-19
 ran=0
 for source in src/weir/*/*_fuzz.cc; do
   [ -e "$source" ] || continue
@@ -18,7 +19,7 @@ for source in src/weir/*/*_fuzz.cc; do
   found=build/fuzz/found/$fuzzer
   mkdir -p "$found"
   echo "== $fuzzer for $seconds s"
-  "build/fuzz/$fuzzer" -max_total_time="$seconds" -artifact_prefix="$found/crash-" \
+  "build/fuzz/$fuzzer" -max_total_time="$seconds" -artifact_prefix="$found/" \
     "$found" "$(dirname "$source")/corpus/${fuzzer%_fuzz}"
   ran=$((ran + 1))
 done

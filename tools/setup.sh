@@ -16,7 +16,7 @@ readonly PACKAGES=(
   libfmt-dev libspdlog-dev libcli11-dev libyaml-cpp-dev nlohmann-json3-dev
   libxxhash-dev libzstd-dev liblz4-dev libpq-dev libsqlite3-dev libgtest-dev
   postgresql-15 postgresql-client-15)
-readonly FUZZ_PACKAGES=(clang-19 libclang-rt-19-dev)
+readonly FUZZ_PACKAGES=(clang-19 libclang-rt-19-dev llvm-19)
 readonly PACKAGE_PACKAGES=(dpkg-dev debootstrap)
 readonly PYTHON=/usr/bin/python3
 readonly VENV=build/venv

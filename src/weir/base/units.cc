@@ -22,6 +22,7 @@ Result<int64_t> ParseByteSize(std::string_view text) {
   if (unit == "m" || unit == "mb" || unit == "mib") factor = kMiB;
   if (unit == "g" || unit == "gb" || unit == "gib") factor = kGiB;
   if (unit == "t" || unit == "tb" || unit == "tib") factor = 1024.0 * kGiB;
+  if (unit == "p" || unit == "pb" || unit == "pib") factor = 1024.0 * 1024.0 * kGiB;
   const double bytes = number * factor;
   if (end == copy.c_str() || factor == 0 || errno != 0 || !(bytes >= 0) || bytes > 9e18) {
     return Fail(Code::kInvalid, "'{}' is not a size; write one like 256MB or 2GiB", text);

@@ -101,7 +101,7 @@ class MemoryFiles final : public Files {
   };
   /// kNotFound or kInvalid unless the folder that is to hold `path` is there.
   Status CheckParent(std::string_view doing, const std::string& path) const;
-  /// What Rename refuses: a file in place of a folder, or the reverse; a folder that holds something.
+  /// What Rename refuses: a file in place of a folder or the reverse; a folder that is not empty.
   Status CheckReplace(const std::string& from, const std::string& to) const;
   void Move(const std::string& from, const std::string& to);
 
