@@ -1,5 +1,5 @@
-# Third-party libraries as imported targets. A module names the ones it may open in its weir_module call;
-# which headers belong to which door is checked by tools/tidy.py.
+# Third-party libraries as imported targets. A module names the ones it may open in its weir_module
+# call; which headers belong to which door is checked by tools/tidy.py.
 find_package(Threads REQUIRED)
 find_package(fmt REQUIRED)
 find_package(spdlog REQUIRED)
@@ -13,8 +13,8 @@ find_package(nlohmann_json REQUIRED)
 add_library(xxhash INTERFACE)  # Header only, inlined: XXH_INLINE_ALL.
 target_compile_definitions(xxhash INTERFACE XXH_INLINE_ALL)
 
-# Arrow and Parquet come from the pinned pyarrow wheel that tools/setup.sh put into the venv. The wheel has no
-# CMake files, so its libraries are copied beside the binary and imported by full path.
+# Arrow and Parquet come from the pinned pyarrow wheel that tools/setup.sh put into the venv. The
+# wheel has no CMake files, so its libraries are copied beside the binary and imported by full path.
 if(NOT WEIR_WITHOUT_ARROW)
   set(WEIR_VENV ${CMAKE_SOURCE_DIR}/build/venv CACHE PATH "venv with the pinned pyarrow")
   file(GLOB pyarrow_dir ${WEIR_VENV}/lib/python3*/site-packages/pyarrow)
@@ -23,13 +23,15 @@ if(NOT WEIR_WITHOUT_ARROW)
   endif()
   file(STRINGS ${pyarrow_dir}/include/arrow/util/config.h so_line REGEX "define ARROW_SO_VERSION ")
   string(REGEX MATCH "[0-9]+" WEIR_ARROW_SO_VERSION "${so_line}")
-  file(STRINGS ${pyarrow_dir}/include/arrow/util/config.h version_line REGEX "define ARROW_VERSION_STRING ")
+  file(STRINGS ${pyarrow_dir}/include/arrow/util/config.h version_line
+    REGEX "define ARROW_VERSION_STRING ")
   string(REGEX MATCH "[0-9.]+" WEIR_ARROW_VERSION "${version_line}")
 
   file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/lib)
   foreach(name arrow parquet)
     set(file_name lib${name}.so.${WEIR_ARROW_SO_VERSION})
-    file(COPY_FILE ${pyarrow_dir}/${file_name} ${CMAKE_BINARY_DIR}/lib/${file_name} ONLY_IF_DIFFERENT)
+    file(COPY_FILE ${pyarrow_dir}/${file_name} ${CMAKE_BINARY_DIR}/lib/${file_name}
+      ONLY_IF_DIFFERENT)
     add_library(${name} SHARED IMPORTED)
     set_target_properties(${name} PROPERTIES
       IMPORTED_LOCATION ${CMAKE_BINARY_DIR}/lib/${file_name}

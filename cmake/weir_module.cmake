@@ -11,6 +11,7 @@
 # ARROW marks a folder left out under WEIR_WITHOUT_ARROW; a folder above one is marked too. A folder with
 # ARROW_LIBRARIES keeps its files but those named arrow_*.cc, and loses the libraries.
 set(WEIR_SOURCE_DIR ${CMAKE_SOURCE_DIR}/src)
+set(WEIR_TEST_TIMEOUT_S 600 CACHE STRING "Seconds a test binary may take; tools/build.sh sets it")
 
 function(weir_layer_line name out)
   file(STRINGS ${WEIR_SOURCE_DIR}/weir/LAYERS lines REGEX "^${name}:")
@@ -34,7 +35,8 @@ function(weir_embed_sql name)
   file(GLOB_RECURSE sql_files CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/sql/*.sql)
   set(header ${CMAKE_BINARY_DIR}/generated/weir/${name}/sql.h)
   add_custom_command(OUTPUT ${header}
-    COMMAND python3 ${CMAKE_SOURCE_DIR}/tools/embed_sql.py ${name} ${CMAKE_CURRENT_SOURCE_DIR}/sql ${header}
+    COMMAND python3 ${CMAKE_SOURCE_DIR}/tools/embed_sql.py
+      ${name} ${CMAKE_CURRENT_SOURCE_DIR}/sql ${header}
     DEPENDS ${sql_files} ${CMAKE_SOURCE_DIR}/tools/embed_sql.py VERBATIM)
   target_sources(weir_${name} PRIVATE ${header})
 endfunction()
@@ -80,7 +82,7 @@ function(weir_module name)
     target_link_libraries(${name}_test PRIVATE weir_${name} ${ARG_TEST_LIBRARIES} GTest::gtest_main)
     target_precompile_headers(${name}_test PRIVATE <gtest/gtest.h>)
     add_test(NAME ${name}_test COMMAND ${name}_test WORKING_DIRECTORY ${CMAKE_BINARY_DIR})
-    set_tests_properties(${name}_test PROPERTIES LABELS ${name} TIMEOUT 600)
+    set_tests_properties(${name}_test PROPERTIES LABELS ${name} TIMEOUT ${WEIR_TEST_TIMEOUT_S})
   endif()
   foreach(bench IN LISTS benches)
     cmake_path(GET bench STEM stem)

@@ -20,7 +20,8 @@ def main() -> None:
              "#include <string_view>", f"namespace weir::{folder}::sql {{"]
     for path in sorted(root.rglob("*.sql")):
         name = constant_name(path.relative_to(root))
-        lines.append(f'inline constexpr std::string_view {name} = R"weirsql({path.read_text()})weirsql";')
+        lines.append(f'inline constexpr std::string_view {name} =')
+        lines.append(f'    R"weirsql({path.read_text()})weirsql";')
     lines.append(f"}}  // namespace weir::{folder}::sql")
     out.parent.mkdir(parents=True, exist_ok=True)
     out.write_text("\n".join(lines) + "\n")

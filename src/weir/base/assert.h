@@ -1,5 +1,6 @@
 #pragma once
-// Assertions for broken invariants: WEIR_ASSERT aborts in every build, WEIR_DCHECK only in debug builds.
+// Assertions for broken invariants: WEIR_ASSERT aborts in every build, WEIR_DCHECK only in debug
+// builds.
 
 namespace weir {
 

@@ -1,5 +1,6 @@
 #pragma once
-// Fault points: named places at durable steps where a test can make the process die or the step fail.
+// Fault points: named places at durable steps where a test can make the process die or the step
+// fail.
 #include <string_view>
 
 #include "weir/base/result.h"

@@ -1,5 +1,5 @@
 #pragma once
-// The program's log: lines on stderr. Never holds a secret; see pg/connection_string.h for redaction.
+// The program's log: lines on stderr. Never holds a secret; pg/connection_string.h redacts them.
 #include <fmt/format.h>
 
 #include <string_view>

@@ -60,8 +60,8 @@ inline Status Ok() { return {}; }
 #define WEIR_CONCAT(a, b) WEIR_CONCAT_INNER(a, b)
 #define WEIR_IN(...) .In(__VA_OPT__(fmt::format(__VA_ARGS__)))
 
-/// WEIR_TRY(auto file, Open(path), "state file {}", path): declares `file`, or returns the error with the
-/// formatted words in front. The words may be left out.
+/// WEIR_TRY(auto file, Open(path), "state file {}", path): declares `file`, or returns the error
+/// with the formatted words in front. The words may be left out.
 #define WEIR_TRY(declaration, call, ...)                                                          \
   auto WEIR_CONCAT(weir_result_, __LINE__) = (call);                                              \
   if (!WEIR_CONCAT(weir_result_, __LINE__).ok()) [[unlikely]] {                                   \

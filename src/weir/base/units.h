@@ -13,7 +13,7 @@ inline constexpr int64_t kKiB = int64_t{1} << 10;
 inline constexpr int64_t kMiB = int64_t{1} << 20;
 inline constexpr int64_t kGiB = int64_t{1} << 30;
 
-/// "512", "64KB", "256MB", "2GiB", "1.5 GB": powers of 1024 throughout, as PostgreSQL's own settings.
+/// "512", "64KB", "256MB", "2GiB", "1.5 GB": powers of 1024, as in PostgreSQL's settings.
 /// Errors: kInvalid with the text and an example.
 Result<int64_t> ParseByteSize(std::string_view text);
 

@@ -1,5 +1,6 @@
 #pragma once
-// Budget: a tree of byte budgets (process -> component -> object) that every large allocation is charged to.
+// Budget: a tree of byte budgets (process -> component -> object) that every large allocation is
+// charged to.
 #include <atomic>
 #include <cstdint>
 #include <string>
@@ -13,8 +14,8 @@ inline constexpr int64_t kUnlimited = INT64_MAX;
 
 /// A limit in bytes, what is charged against it now, and the most that ever was.
 ///
-/// Invariant: 0 <= used_bytes(); used_bytes() <= limit_bytes() unless charged by force or the limit was
-///            lowered below what is held; a child's charge is also its parents' charge.
+/// Invariant: 0 <= used_bytes(); used_bytes() <= limit_bytes() unless charged by force or the limit
+///            was lowered below what is held; a child's charge is also its parents' charge.
 /// Threads:   any. A parent must outlive its children.
 class Budget {
  public:

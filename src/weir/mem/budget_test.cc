@@ -26,7 +26,8 @@ TEST(Budget, ChargesParentsAndRefusesWhole) {
 
   pool.Release(60);
   process.Release(30);
-  EXPECT_EQ(pool.peak_bytes(), 75);  // A refused charge was held for a moment before the parent's no.
+  // A refused charge was held for a moment before the parent's no.
+  EXPECT_EQ(pool.peak_bytes(), 75);
 }
 
 TEST(Budget, ForceAndLoweredLimitsMayExceed) {

@@ -67,6 +67,27 @@ Result<TableInfo> DescribeTable(Connection& connection, const TableName& resolve
   return info;
 }
 
+Result<std::vector<CatalogColumn>> DescribeQuery(Connection& connection,
+                                                 const std::string& select) {
+  WEIR_TRY(const auto fields, connection.DescribeStatement(select));
+  std::vector<CatalogColumn> columns;
+  for (const StatementField& field : fields) {
+    WEIR_TRY(const Row row,
+             connection.QueryRow(sql::kTypeDetails,
+                                 {std::to_string(field.type_oid), std::to_string(field.typmod)}));
+    CatalogColumn& column = columns.emplace_back();
+    column.name = field.name;
+    column.type.oid = field.type_oid;
+    column.type.typmod = field.typmod;
+    column.type.typtype = ToChar(row[0]);
+    column.type.element_oid = static_cast<uint32_t>(ToInt(row[1]));
+    column.type.element_typtype = ToChar(row[2]);
+    column.type.name = *row[3];
+    column.readable = true;
+  }
+  return columns;
+}
+
 Result<TableSize> MeasureTable(Connection& connection, uint32_t oid) {
   WEIR_TRY(const Row row, connection.QueryRow(sql::kMeasureTable, {std::to_string(oid)}));
   return TableSize{ToInt(row[0]), ToInt(row[1]), ToInt(row[2])};

@@ -44,6 +44,10 @@ struct SnapshotMark {
 /// Errors: kNotFound names the table and the search_path.
 Result<TableName> ResolveTable(Connection& connection, const TableName& name);
 
+/// The columns a SELECT gives; attnum is 0 and not_null false, as outer joins may make any of them null.
+/// Takes locks on what it reads, and in a REPEATABLE READ transaction its snapshot.
+Result<std::vector<CatalogColumn>> DescribeQuery(Connection& connection, const std::string& select);
+
 /// Errors: kNotFound when the table is gone.
 Result<TableInfo> DescribeTable(Connection& connection, const TableName& resolved);
 

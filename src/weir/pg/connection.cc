@@ -206,6 +206,11 @@ Result<Rows> Connection::Query(std::string_view sql,
                         values.data(), nullptr, nullptr, 0) == 0) {
     return LastError("the query could not be sent");
   }
+  return ReadRows();
+}
+
+// The results of what was sent, to the last one: the connection is then ready for the next statement.
+Result<Rows> Connection::ReadRows() {
   Rows rows;
   std::optional<Error> failure;
   while (true) {
@@ -254,6 +259,35 @@ Status Connection::Exec(const std::string& sql) {
   }
   if (failure) return *std::move(failure);
   return Ok();
+}
+
+Result<std::vector<StatementField>> Connection::DescribeStatement(const std::string& sql) {
+  if (PQsendPrepare(handle_, "", sql.c_str(), 0, nullptr) == 0) {
+    return LastError("the statement could not be sent");
+  }
+  WEIR_DO(ReadRows());
+  if (PQsendDescribePrepared(handle_, "") == 0) return LastError("the statement was not described");
+  return ReadDescription();
+}
+
+Result<std::vector<StatementField>> Connection::ReadDescription() {
+  std::vector<StatementField> fields;
+  std::optional<Error> failure;
+  while (true) {
+    WEIR_DO(WaitForResult());
+    const ResultPtr result(PQgetResult(handle_), &PQclear);
+    if (result == nullptr) break;
+    if (PQresultStatus(result.get()) != PGRES_COMMAND_OK) {
+      if (!failure) failure = ResultError(result.get());
+      continue;
+    }
+    for (int column = 0; column < PQnfields(result.get()); ++column) {
+      fields.push_back({PQfname(result.get(), column), PQftype(result.get(), column),
+                        PQfmod(result.get(), column)});
+    }
+  }
+  if (failure) return *std::move(failure);
+  return fields;
 }
 
 Status Connection::StartCopyOut(const std::string& sql) {

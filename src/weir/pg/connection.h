@@ -22,6 +22,13 @@ namespace weir::pg {
 using Row = std::vector<std::optional<std::string>>;
 using Rows = std::vector<Row>;
 
+/// One column of a statement's result.
+struct StatementField {
+  std::string name;
+  uint32_t type_oid = 0;
+  int32_t typmod = -1;
+};
+
 /// A failure the server reported, mapped to a reaction by its SQLSTATE:
 ///   kNotFound     3D000, 42P01, 3F000, 42703    kExhausted    53xxx but too many connections
 ///   kInvalid      28xxx, 42xxx and the rest     kUnavailable  08xxx, 53300, 55P03, 57xxx, 40xxx
@@ -50,6 +57,9 @@ class Connection {
   /// Runs statements separated by semicolons; results are dropped.
   Status Exec(const std::string& sql);
 
+  /// The result columns of a statement, which is parsed but not run.
+  Result<std::vector<StatementField>> DescribeStatement(const std::string& sql);
+
   /// Starts a COPY ... TO STDOUT; read it with NextCopyData until it ends.
   Status StartCopyOut(const std::string& sql);
   /// The next CopyData, valid until the next call; empty after the last. Waits at most `byte_timeout`
@@ -75,6 +85,8 @@ class Connection {
   Status Await(sys::Duration timeout, short events);
   Status FinishCopy();
   Status WaitForResult();
+  Result<std::vector<StatementField>> ReadDescription();
+  Result<Rows> ReadRows();
 
   PGconn* handle_;
   Target target_;

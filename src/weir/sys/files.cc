@@ -21,8 +21,12 @@ Error FromErrno(int number, std::string_view doing, const std::string& path) {
     case ENOENT: code = Code::kNotFound; break;
     case EACCES:
     case EPERM:
-    case EROFS: code = Code::kInvalid; remedy = "; give write rights or choose another folder"; break;
+    case EROFS:
+      code = Code::kInvalid;
+      remedy = "; give write rights or choose another folder";
+      break;
     case EEXIST:
+    case ENOTEMPTY:
     case ENOTDIR:
     case EISDIR:
     case ENAMETOOLONG:

@@ -1,5 +1,6 @@
 #pragma once
-// Files: the only door to the disk. DiskFiles is real, MemoryFiles for tests, FailingFiles breaks on demand.
+// Files: the only door to the disk. DiskFiles is real, MemoryFiles for tests, FailingFiles breaks
+// on demand.
 #include <map>
 #include <memory>
 #include <mutex>
@@ -28,8 +29,8 @@ class OutputFile {
 
 /// Paths, and what can be done to them. Files are made 0600 and folders 0700.
 ///
-/// Errors, everywhere: kNotFound for what is not there, kInvalid for what is refused (rights, wrong kind),
-/// kExhausted for a full disk, kUnavailable for device failures; the message names the path.
+/// Errors, everywhere: kNotFound for what is not there, kInvalid for what is refused (rights, wrong
+/// kind), kExhausted for a full disk, kUnavailable for device failures; the message names the path.
 /// Threads: any.
 class Files {
  public:
@@ -98,14 +99,18 @@ class MemoryFiles final : public Files {
     bool folder = false;
     std::string contents;
   };
-  Status Move(const std::string& from, const std::string& to);
+  /// kNotFound or kInvalid unless the folder that is to hold `path` is there.
+  Status CheckParent(std::string_view doing, const std::string& path) const;
+  /// What Rename refuses: a file in place of a folder, or the reverse; a folder that holds something.
+  Status CheckReplace(const std::string& from, const std::string& to) const;
+  void Move(const std::string& from, const std::string& to);
 
   std::mutex mutex_;
   std::map<std::string, Node> nodes_;
 };
 
-/// Passes every call on to `below` until the n-th durable step (Create, Append, Sync, Rename, Exchange,
-/// MakeFolder, SyncFolder), which fails with `error`, as do all later ones.
+/// Passes every call on to `below` until the n-th durable step (Create, Append, Sync, Rename,
+/// Exchange, MakeFolder, SyncFolder), which fails with `error`, as do all later ones.
 class FailingFiles final : public Files {
  public:
   FailingFiles(Files& below, int64_t steps_before_failure, Error error);

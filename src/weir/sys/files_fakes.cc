@@ -57,12 +57,23 @@ bool IsUnder(const std::string& path, const std::string& folder) {
 
 }  // namespace
 
+Status MemoryFiles::CheckParent(std::string_view doing, const std::string& path) const {
+  bool missing = false;
+  for (std::string at = ParentPath(path); at != "." && at != "/"; at = ParentPath(at)) {
+    const auto node = nodes_.find(at);
+    if (node == nodes_.end()) {
+      missing = true;
+    } else if (!node->second.folder) {
+      return Fail(Code::kInvalid, "cannot {} '{}': '{}' is not a folder", doing, path, at);
+    }
+  }
+  if (missing) return Fail(Code::kNotFound, "cannot {} '{}': no such folder", doing, path);
+  return Ok();
+}
+
 Result<std::unique_ptr<OutputFile>> MemoryFiles::Create(const std::string& path) {
   const std::lock_guard lock(mutex_);
-  const std::string folder = ParentPath(path);
-  if (folder != "." && folder != "/" && !nodes_.contains(folder)) {
-    return Fail(Code::kNotFound, "cannot create '{}': no such folder", path);
-  }
+  WEIR_DO(CheckParent("create", path));
   if (!nodes_.emplace(path, Node{}).second) {
     return Fail(Code::kInvalid, "cannot create '{}': it exists", path);
   }
@@ -73,6 +84,7 @@ Result<std::string> MemoryFiles::Read(const std::string& path, int64_t limit_byt
   const std::lock_guard lock(mutex_);
   const auto node = nodes_.find(path);
   if (node == nodes_.end()) return Fail(Code::kNotFound, "cannot open '{}': not there", path);
+  if (node->second.folder) return Fail(Code::kInvalid, "cannot read '{}': it is a folder", path);
   if (static_cast<int64_t>(node->second.contents.size()) > limit_bytes) {
     return Fail(Code::kInvalid, "'{}' is longer than {} bytes", path, limit_bytes);
   }
@@ -86,7 +98,9 @@ bool MemoryFiles::Exists(const std::string& path) {
 
 Result<std::vector<std::string>> MemoryFiles::List(const std::string& folder) {
   const std::lock_guard lock(mutex_);
-  if (!nodes_.contains(folder)) return Fail(Code::kNotFound, "cannot list '{}': not there", folder);
+  const auto listed = nodes_.find(folder);
+  if (listed == nodes_.end()) return Fail(Code::kNotFound, "cannot list '{}': not there", folder);
+  if (!listed->second.folder) return Fail(Code::kInvalid, "'{}' is not a folder", folder);
   std::vector<std::string> names;
   for (const auto& [path, node] : nodes_) {
     if (IsUnder(path, folder) && path.find('/', folder.size() + 1) == path.npos) {
@@ -106,12 +120,34 @@ Result<int64_t> MemoryFiles::SizeBytes(const std::string& path) {
 Status MemoryFiles::MakeFolder(const std::string& path) {
   const std::lock_guard lock(mutex_);
   for (std::string at = path; at != "." && at != "/"; at = ParentPath(at)) {
+    const auto node = nodes_.find(at);
+    if (node != nodes_.end() && !node->second.folder) {
+      return Fail(Code::kInvalid, "cannot make folder '{}': '{}' is a file", path, at);
+    }
+  }
+  for (std::string at = path; at != "." && at != "/"; at = ParentPath(at)) {
     nodes_.emplace(at, Node{.folder = true, .contents = {}});
   }
   return Ok();
 }
 
-Status MemoryFiles::Move(const std::string& from, const std::string& to) {
+Status MemoryFiles::CheckReplace(const std::string& from, const std::string& to) const {
+  const auto source = nodes_.find(from);
+  if (source == nodes_.end()) return Fail(Code::kNotFound, "cannot rename '{}': not there", from);
+  WEIR_DO(CheckParent("rename to", to));
+  const auto target = nodes_.find(to);
+  if (target == nodes_.end()) return Ok();
+  if (source->second.folder != target->second.folder) {
+    return Fail(Code::kInvalid, "cannot rename to '{}': one is a file, one a folder", to);
+  }
+  const auto inner = nodes_.upper_bound(to + "/");
+  if (inner != nodes_.end() && IsUnder(inner->first, to)) {
+    return Fail(Code::kInvalid, "cannot rename to '{}': the folder is not empty", to);
+  }
+  return Ok();
+}
+
+void MemoryFiles::Move(const std::string& from, const std::string& to) {
   std::map<std::string, Node> moved;
   for (auto at = nodes_.begin(); at != nodes_.end();) {
     if (at->first == from || IsUnder(at->first, from)) {
@@ -121,14 +157,14 @@ Status MemoryFiles::Move(const std::string& from, const std::string& to) {
       ++at;
     }
   }
-  if (moved.empty()) return Fail(Code::kNotFound, "cannot rename '{}': not there", from);
   for (auto& [path, node] : moved) nodes_.insert_or_assign(path, std::move(node));
-  return Ok();
 }
 
 Status MemoryFiles::Rename(const std::string& from, const std::string& to) {
   const std::lock_guard lock(mutex_);
-  return Move(from, to);
+  WEIR_DO(CheckReplace(from, to));
+  Move(from, to);
+  return Ok();
 }
 
 Status MemoryFiles::Exchange(const std::string& a, const std::string& b) {
@@ -137,9 +173,10 @@ Status MemoryFiles::Exchange(const std::string& a, const std::string& b) {
     return Fail(Code::kNotFound, "cannot swap '{}' and '{}': one is not there", a, b);
   }
   const std::string between = a + ".swap";
-  WEIR_DO(Move(a, between));
-  WEIR_DO(Move(b, a));
-  return Move(between, b);
+  Move(a, between);
+  Move(b, a);
+  Move(between, b);
+  return Ok();
 }
 
 Status MemoryFiles::Remove(const std::string& path) {

@@ -50,7 +50,8 @@ void Stop::WaitFor(std::chrono::nanoseconds duration) const {
   using std::chrono::steady_clock;
   const auto end = steady_clock::now() + duration;
   while (!asked()) {
-    const auto left = std::chrono::duration_cast<std::chrono::nanoseconds>(end - steady_clock::now());
+    const auto left =
+        std::chrono::duration_cast<std::chrono::nanoseconds>(end - steady_clock::now());
     if (left.count() <= 0) return;
     const timespec timeout{left.count() / 1'000'000'000, left.count() % 1'000'000'000};
     pollfd watched{event_fd_, POLLIN, 0};

@@ -1,0 +1,164 @@
+#include "weir/extract/export_table.h"
+
+#include <optional>
+#include <thread>
+
+#include "weir/extract/batch_queue.h"
+
+namespace weir::extract {
+namespace {
+
+// The encoder's side: pops batches, fills parts.
+class PartWriter {
+ public:
+  PartWriter(const NewWriter& new_writer, const ExportOptions& options, Progress& progress)
+      : new_writer_(new_writer), options_(options), progress_(progress) {}
+
+  Status Run(BatchQueue& queue) {
+    while (auto batch = queue.Pop()) WEIR_DO(Write(*std::move(batch)));
+    if (queue.aborted()) return Ok();  // The reader knows why.
+    if (writer_ == nullptr && parts_.empty() && !options_.skip_empty) WEIR_DO(OpenPart());
+    return FinishPart();
+  }
+
+  std::vector<file::FilePart> TakeParts() { return std::move(parts_); }
+  const file::WriteTimes& times() const { return times_; }
+
+ private:
+  Status Write(table::Batch batch) {
+    if (writer_ == nullptr) WEIR_DO(OpenPart());
+    WEIR_DO(writer_->Write(std::move(batch)));
+    const int64_t file_bytes = writer_->file_bytes();
+    progress_.written_bytes = finished_bytes_ + file_bytes;
+    if (options_.max_file_bytes > 0 && file_bytes >= options_.max_file_bytes) return FinishPart();
+    return Ok();
+  }
+
+  Status OpenPart() {
+    WEIR_TRY(writer_, new_writer_(static_cast<int>(parts_.size())));
+    return Ok();
+  }
+
+  Status FinishPart() {
+    if (writer_ == nullptr) return Ok();
+    WEIR_TRY(file::FilePart part, writer_->Finish());
+    const file::WriteTimes spent = writer_->times();
+    times_.encode_nanos += spent.encode_nanos;
+    times_.write_nanos += spent.write_nanos;
+    finished_bytes_ += part.bytes;
+    progress_.written_bytes = finished_bytes_;
+    parts_.push_back(std::move(part));
+    writer_.reset();
+    return Ok();
+  }
+
+  const NewWriter& new_writer_;
+  const ExportOptions& options_;
+  Progress& progress_;
+  std::unique_ptr<file::TableWriter> writer_;
+  std::vector<file::FilePart> parts_;
+  file::WriteTimes times_;
+  int64_t finished_bytes_ = 0;
+};
+
+// The reader's side: COPY data in, batches out.
+class Reader {
+ public:
+  Reader(Source& source, const ExportOptions& options, mem::BlockAllocator& blocks,
+         sys::Clock& clock, const sys::Stop& stop, Progress& progress)
+      : source_(source),
+        options_(options),
+        blocks_(blocks),
+        clock_(clock),
+        stop_(stop),
+        progress_(progress),
+        parser_(source.columns(), blocks, options.max_value_bytes) {}
+
+  Status Run(BatchQueue& queue) {
+    const sys::Duration start = clock_.Now();
+    WEIR_DO(source_.StartCopy());
+    while (true) {
+      WEIR_TRY(const Bytes data,
+               source_.connection().NextCopyData(options_.byte_timeout, &totals_.wait),
+               "after {} rows", parser_.row_count());
+      if (data.empty()) break;
+      totals_.read_bytes += static_cast<int64_t>(data.size());
+      WEIR_DO(parser_.Feed(data));
+      if (parser_.batch_bytes() >= options_.batch_bytes) WEIR_DO(HandOver(queue));
+    }
+    WEIR_DO(parser_.End());
+    totals_.copy = clock_.Now() - start;
+    if (parser_.batch_rows() > 0) WEIR_DO(HandOver(queue));
+    totals_.rows = parser_.row_count();
+    totals_.decode = clock_.Now() - start - totals_.wait - totals_.blocked - totals_.slept;
+    return Ok();
+  }
+
+  ExportTotals& totals() { return totals_; }
+
+ private:
+  Status HandOver(BatchQueue& queue) {
+    table::Batch batch = parser_.TakeBatch();
+    const int64_t rows = batch.row_count;
+    progress_.rows += rows;
+    progress_.read_bytes = totals_.read_bytes;
+    ++totals_.batches;
+    const mem::Budget& budget = blocks_.budget();
+    if (budget.used_bytes() > budget.limit_bytes()) {
+      return Fail(Code::kExhausted, "memory budget '{}' is full at row {}: a row is too wide for it",
+                  budget.name(), parser_.row_count());
+    }
+    const sys::Duration before = clock_.Now();
+    const bool pushed = queue.Push(std::move(batch));
+    totals_.blocked += clock_.Now() - before;
+    if (!pushed) return Fail(Code::kCancelled, "the encoder stopped");
+    if (const sys::Duration rest = options_.pace.RestAfter(rows); rest.count() > 0) {
+      totals_.slept += clock_.Wait(rest, stop_);
+    }
+    return Ok();
+  }
+
+  Source& source_;
+  const ExportOptions& options_;
+  mem::BlockAllocator& blocks_;
+  sys::Clock& clock_;
+  const sys::Stop& stop_;
+  Progress& progress_;
+  pg::CopyParser parser_;
+  ExportTotals totals_;
+};
+
+}  // namespace
+
+Result<ExportTotals> ExportTable(Source& source, const NewWriter& new_writer,
+                                 const ExportOptions& options, mem::BlockAllocator& blocks,
+                                 sys::Clock& clock, const sys::Stop& stop, Progress& progress) {
+  progress.expected_rows = source.size().estimated_rows;
+  BatchQueue queue(kQueueBytes);
+  PartWriter writer(new_writer, options, progress);
+  Status encoded;
+  std::thread encoder([&] {
+    encoded = writer.Run(queue);
+    if (!encoded.ok()) queue.Abort();
+  });
+
+  Reader reader(source, options, blocks, clock, stop, progress);
+  Status read = reader.Run(queue);
+  if (read.ok()) {
+    queue.Close();
+  } else {
+    queue.Abort();
+    source.connection().Cancel();
+  }
+  encoder.join();
+  if (!encoded.ok()) return std::move(encoded).error();
+  if (!read.ok()) return std::move(read).error().In(source.name());
+
+  ExportTotals totals = std::move(reader.totals());
+  totals.parts = writer.TakeParts();
+  totals.encode = std::chrono::nanoseconds(writer.times().encode_nanos);
+  totals.write = std::chrono::nanoseconds(writer.times().write_nanos);
+  return totals;
+}
+
+}  // namespace weir::extract

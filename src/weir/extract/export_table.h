@@ -1,0 +1,58 @@
+#pragma once
+// ExportTable: one source into the files of one folder. Reading and decoding overlap with encoding and writing.
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "weir/extract/pace.h"
+#include "weir/extract/progress.h"
+#include "weir/extract/source.h"
+#include "weir/file/manifest.h"
+#include "weir/file/output_folder.h"
+#include "weir/file/table_writer.h"
+#include "weir/mem/block_allocator.h"
+
+namespace weir::extract {
+
+/// Batches hold about this many bytes of the COPY stream, and two wait at most: large enough that hand-over costs
+/// nothing, small enough that reader, queue and encoder together stay near 20 MB.
+inline constexpr int64_t kBatchBytes = 4 << 20;
+inline constexpr int64_t kQueueBytes = 8 << 20;
+
+struct ExportOptions {
+  int64_t batch_bytes = kBatchBytes;       ///< Of the COPY stream per batch.
+  int64_t max_value_bytes = 256 << 20;
+  sys::Duration byte_timeout{0};           ///< Longest wait for the next byte; zero: for ever.
+  ThrottlePace pace;
+  int64_t max_file_bytes = 0;              ///< A new part begins past this; zero: one part.
+  bool skip_empty = false;                 ///< No part at all when there are no rows.
+};
+
+/// Makes the writer of part number `part`, counted from 0.
+using NewWriter =
+    std::function<Result<std::unique_ptr<file::TableWriter>>(int part)>;
+
+/// What one export did, and where its time went.
+struct ExportTotals {
+  std::vector<file::FilePart> parts;
+  int64_t rows = 0;
+  int64_t read_bytes = 0;      ///< Of the COPY stream.
+  int64_t batches = 0;
+  sys::Duration copy{0};       ///< From COPY's start to its end: the longest statement.
+  sys::Duration wait{0};       ///< Reader waiting for the source.
+  sys::Duration decode{0};     ///< Reader decoding.
+  sys::Duration blocked{0};    ///< Reader waiting for room in the queue.
+  sys::Duration slept{0};      ///< Reader resting, as the pace says.
+  sys::Duration encode{0};     ///< Encoder at work, writing apart.
+  sys::Duration write{0};      ///< Encoder in the file system.
+};
+
+/// Reads `source` to its end. Uses this thread to read and one more to encode.
+///
+/// Errors: of the connection, the parser and the writer; the first one wins. kCancelled when `stop` was asked for;
+///         the server's query is then cancelled. Files already begun are left for OutputFolder to remove.
+Result<ExportTotals> ExportTable(Source& source, const NewWriter& new_writer,
+                                 const ExportOptions& options, mem::BlockAllocator& blocks,
+                                 sys::Clock& clock, const sys::Stop& stop, Progress& progress);
+
+}  // namespace weir::extract

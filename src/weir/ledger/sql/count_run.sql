@@ -1,0 +1,1 @@
+SELECT count(*) AS used FROM export_metrics WHERE run_id = :run_id

@@ -1,0 +1,125 @@
+#!/bin/bash
+# Brings a Debian 12 machine to where weir builds: system packages, then build/venv with pinned
+# wheels.
+#
+#   tools/setup.sh            what building and testing need
+#   tools/setup.sh fuzz       and clang, for fuzzers
+#   tools/setup.sh package    and the tools that make and try packages
+#
+# Safe to call at any time; with nothing to do it takes a fraction of a second. Needs root or sudo
+# only when a system package is missing.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+readonly PACKAGES=(
+  ca-certificates git make g++ cmake ninja-build ccache lld python3 python3-venv
+  libfmt-dev libspdlog-dev libcli11-dev libyaml-cpp-dev nlohmann-json3-dev
+  libxxhash-dev libzstd-dev liblz4-dev libpq-dev libsqlite3-dev libgtest-dev
+  postgresql-15 postgresql-client-15)
+readonly FUZZ_PACKAGES=(clang-19 libclang-rt-19-dev)
+readonly PACKAGE_PACKAGES=(dpkg-dev debootstrap)
+readonly PYTHON=/usr/bin/python3
+readonly VENV=build/venv
+readonly STAMP=build/setup.stamp
+readonly LOG=build/setup.log
+
+Say() { echo "setup: $*"; }
+
+Fail() {
+  echo "setup: $*" >&2
+  exit 1
+}
+
+# Prints the packages among "$@" that are not installed.
+Missing() {
+  local installed
+  installed=$(dpkg-query -W -f '${Package} ${db:Status-Status}\n' "$@" 2>/dev/null |
+    sed -n 's/ installed$//p') || true
+  comm -23 <(printf '%s\n' "$@" | sort -u) <(sort -u <<<"$installed")
+}
+
+# Runs a command as root, with its output in the log.
+AsRoot() {
+  local as_root=()
+  if [ "$(id -u)" != 0 ]; then
+    command -v sudo >/dev/null || Fail "needs root to install packages: run as root or install sudo"
+    as_root=(sudo)
+  fi
+  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive "$@" </dev/null >>"$LOG" 2>&1 9>&-
+}
+
+# Tries a command three times. Mirrors fail for moments; a second try is cheap.
+ThreeTimes() {
+  local attempt
+  for attempt in 1 2 3; do
+    if "$@"; then return 0; fi
+    Say "attempt $attempt of 3 failed: $*"
+  done
+  return 1
+}
+
+# Debian's package would start a cluster of its own, which nobody here needs.
+KeepDebianFromStartingACluster() {
+  local folder=/etc/postgresql-common/createcluster.d
+  AsRoot mkdir -p "$folder"
+  AsRoot sh -c "echo 'create_main_cluster = false' >$folder/weir.conf"
+}
+
+InstallPackages() {
+  local missing
+  mapfile -t missing < <(Missing "$@")
+  if [ ${#missing[@]} = 0 ]; then return; fi
+  [ -e /etc/debian_version ] || Fail "needs Debian 12; missing: ${missing[*]}"
+  Say "installing ${#missing[@]} packages: ${missing[*]} (log: $LOG)"
+  if [[ " ${missing[*]} " == *" postgresql-15 "* ]]; then KeepDebianFromStartingACluster; fi
+  local apt=(apt-get -qq -o Acquire::Retries=3 -o DPkg::Lock::Timeout=300)
+  # A source that weir does not need may be down: what decides is whether the packages install.
+  ThreeTimes AsRoot "${apt[@]}" update || Say "package lists may be old"
+  if ! ThreeTimes AsRoot "${apt[@]}" install -y --no-install-recommends "${missing[@]}"; then
+    tail -n 20 "$LOG" >&2
+    Fail "could not install packages; all of the output is in $LOG"
+  fi
+}
+
+# True when build/venv holds the versions that requirements.txt names, and they load.
+VenvIsGood() {
+  [ -x "$VENV/bin/python3" ] || return 1
+  "$VENV/bin/python3" - requirements.txt >/dev/null 2>&1 <<'END'
+import importlib.metadata
+import re
+import sys
+import duckdb, pyarrow.parquet
+for name, version in re.findall(r"^(\S+)==(\S+)", open(sys.argv[1]).read(), re.M):
+    assert importlib.metadata.version(name) == version, name
+END
+}
+
+MakeVenv() {
+  if VenvIsGood; then return; fi
+  Say "making $VENV with the wheels of requirements.txt"
+  rm -rf "$VENV"
+  "$PYTHON" -m venv "$VENV" >>"$LOG" 2>&1 || Fail "cannot make $VENV; see $LOG"
+  if ! "$VENV/bin/python3" -m pip install --disable-pip-version-check --quiet --retries 5 \
+    --require-hashes --only-binary :all: -r requirements.txt </dev/null >>"$LOG" 2>&1; then
+    tail -n 20 "$LOG" >&2
+    Fail "could not install the wheels; all of the output is in $LOG"
+  fi
+  VenvIsGood || Fail "the wheels of requirements.txt do not load in $VENV"
+}
+
+packages=("${PACKAGES[@]}")
+case "${1-}" in
+  '') ;;
+  fuzz) packages+=("${FUZZ_PACKAGES[@]}") ;;
+  package) packages+=("${PACKAGE_PACKAGES[@]}") ;;
+  *) Fail "unknown part '$1': say fuzz, package, or nothing" ;;
+esac
+
+mkdir -p build
+exec 9>build/setup.lock
+flock 9  # A second call waits for the first, then finds nothing to do.
+InstallPackages "${packages[@]}"
+want=$(sha256sum requirements.txt tools/setup.sh)
+if [ -x "$VENV/bin/python3" ] && [ "$(cat "$STAMP" 2>/dev/null)" = "$want" ]; then exit 0; fi
+MakeVenv
+echo "$want" >"$STAMP"
