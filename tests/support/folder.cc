@@ -1,8 +1,6 @@
-#include "tests/support/folder.h"
+#include "support/folder.h"
 
-#include <stdlib.h>
-
-#include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <sstream>

@@ -1,7 +1,6 @@
-#include "tests/support/postgres.h"
+#include "support/postgres.h"
 
 #include <gtest/gtest.h>
-#include <libpq-fe.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -11,28 +10,29 @@
 namespace weir::test {
 namespace {
 
-using ResultPtr = std::unique_ptr<PGresult, void (*)(PGresult*)>;
-
 [[noreturn]] void Die(std::string_view what, std::string_view why) {
   std::fprintf(stderr, "test database: %.*s: %.*s\n", static_cast<int>(what.size()), what.data(),
                static_cast<int>(why.size()), why.data());
   std::abort();
 }
 
-PGconn* Connect(const std::string& url) {
-  PGconn* connection = PQconnectdb(url.c_str());
-  if (PQstatus(connection) != CONNECTION_OK) Die("cannot connect", PQerrorMessage(connection));
-  PQsetNoticeProcessor(connection, [](void*, const char*) {}, nullptr);
-  return connection;
+// Nobody stops a test's own session.
+const sys::Stop& Never() {
+  static const sys::Stop never;
+  return never;
 }
 
-ResultPtr Run(PGconn* connection, const std::string& sql) {
-  ResultPtr result(PQexec(connection, sql.c_str()), PQclear);
-  const ExecStatusType status = PQresultStatus(result.get());
-  if (status != PGRES_COMMAND_OK && status != PGRES_TUPLES_OK && status != PGRES_EMPTY_QUERY) {
-    Die(sql, PQerrorMessage(connection));
-  }
-  return result;
+std::unique_ptr<pg::Connection> Connect(const std::string& url) {
+  auto target = pg::Target::Parse(url);
+  if (!target.ok()) Die("URL", target.error().message);
+  auto connection = pg::Connection::Open(std::move(target).value(), "weir/test", Never());
+  if (!connection.ok()) Die("cannot connect", connection.error().message);
+  return std::move(connection).value();
+}
+
+void Run(pg::Connection& connection, const std::string& sql) {
+  const Status done = connection.Exec(sql);
+  if (!done.ok()) Die(sql, done.error().message);
 }
 
 std::unique_ptr<pg::LocalServer>& ServerSlot() {
@@ -81,27 +81,23 @@ Database::Database() {
   static int count = 0;
   name_ = "test_" + std::to_string(getpid()) + "_" + std::to_string(++count);
   const std::string admin_url = AdminUrl();
-  PGconn* admin = Connect(admin_url);
-  // The file copy needs no WAL but two checkpoints, which cost more than the WAL does.
-  Run(admin, "CREATE DATABASE " + name_);
-  PQfinish(admin);
+  Run(*Connect(admin_url), "CREATE DATABASE " + name_);
   url_ = WithDatabase(admin_url, name_);
   connection_ = Connect(url_);
 }
 
 Database::~Database() {
-  PQfinish(connection_);
-  PGconn* admin = Connect(AdminUrl());
-  Run(admin, "DROP DATABASE " + name_ + " WITH (FORCE)");
-  PQfinish(admin);
+  connection_.reset();
+  Run(*Connect(AdminUrl()), "DROP DATABASE " + name_ + " WITH (FORCE)");
 }
 
-void Database::Exec(const std::string& sql) { Run(connection_, sql); }
+void Database::Exec(const std::string& sql) { Run(*connection_, sql); }
 
 std::string Database::Text(const std::string& sql) {
-  const ResultPtr result = Run(connection_, sql);
-  if (PQntuples(result.get()) == 0) Die(sql, "no row");
-  return PQgetvalue(result.get(), 0, 0);
+  const auto rows = connection_->Query(sql);
+  if (!rows.ok()) Die(sql, rows.error().message);
+  if (rows.value().empty()) Die(sql, "no row");
+  return rows.value().front().front().value_or("");
 }
 
 }  // namespace weir::test

@@ -1,11 +1,10 @@
 #pragma once
 // A real PostgreSQL for tests: one server per test binary, one fresh database per test.
+#include <memory>
 #include <string>
-#include <string_view>
 
+#include "weir/pg/connection.h"
 #include "weir/pg/local_server.h"
-
-struct pg_conn;
 
 namespace weir::test {
 
@@ -35,7 +34,7 @@ class Database {
  private:
   std::string name_;
   std::string url_;
-  pg_conn* connection_ = nullptr;
+  std::unique_ptr<pg::Connection> connection_;
 };
 
 }  // namespace weir::test

@@ -1,4 +1,4 @@
-#include "tests/support/seeds.h"
+#include "support/seeds.h"
 
 #include <cstdlib>
 #include <numeric>

@@ -1,7 +1,6 @@
 #include "weir/pg/local_server.h"
 
 #include <arpa/inet.h>
-#include <libpq-fe.h>
 #include <netinet/in.h>
 #include <signal.h>
 #include <sys/random.h>
@@ -14,6 +13,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "weir/pg/connection.h"
 #include "weir/pg/server_folder_internal.h"
 #include "weir/sys/files.h"
 
@@ -141,17 +141,12 @@ std::string LogTail(std::string_view log) {
   return tail;
 }
 
-// Runs one statement on a connection of its own.
-Status RunStatement(const std::string& url, const std::string& statement) {
-  const std::unique_ptr<PGconn, void (*)(PGconn*)> connection(PQconnectdb(url.c_str()), PQfinish);
-  if (PQstatus(connection.get()) != CONNECTION_OK) {
-    return Fail(Code::kUnavailable, "{}", PQerrorMessage(connection.get()));
-  }
-  const std::unique_ptr<PGresult, void (*)(PGresult*)> result(
-      PQexec(connection.get(), statement.c_str()), PQclear);
-  if (PQresultStatus(result.get()) == PGRES_COMMAND_OK) return Ok();
-  const char* message = PQresultErrorField(result.get(), PG_DIAG_MESSAGE_PRIMARY);
-  return Fail(Code::kInvalid, "{}", message ? message : PQerrorMessage(connection.get()));
+// Runs statements on a connection of its own.
+Status RunStatements(const std::string& url, const std::string& statements) {
+  const sys::Stop never;
+  WEIR_TRY(Target target, Target::Parse(url));
+  WEIR_TRY(const auto connection, Connection::Open(std::move(target), "weir/local_server", never));
+  return connection->Exec(statements);
 }
 
 }  // namespace
@@ -290,18 +285,16 @@ Error LocalServer::ServerFailed(std::string_view what, int64_t log_start) {
               LogTail(text));
 }
 
-// A new password at each start, hashed here: the server and its log never see it.
+// A new password at each start, kept out of the server's log.
 Status LocalServer::SetPassword() {
   sys::DiskFiles files;
   const std::string password = RandomPassword();
   WEIR_DO(files.ReplaceWhole(folder_->Path("pgpass"),
                              fmt::format("127.0.0.1:{}:*:weir:{}\n", port_, password)));
-  const std::unique_ptr<PGconn, void (*)(PGconn*)> connection(PQconnectdb(url().c_str()), PQfinish);
-  const std::unique_ptr<char, void (*)(void*)> hashed(
-      PQencryptPasswordConn(connection.get(), password.c_str(), "weir", "scram-sha-256"),
-      PQfreemem);
-  if (!hashed) return Fail(Code::kUnavailable, "{}", PQerrorMessage(connection.get()));
-  return RunStatement(url(), fmt::format("ALTER ROLE weir PASSWORD '{}'", hashed.get()));
+  return RunStatements(
+      url(), fmt::format("SET log_statement = none; SET log_min_error_statement = panic; "
+                         "SET log_min_duration_statement = -1; ALTER ROLE weir PASSWORD '{}'",
+                         password));
 }
 
 LocalServer::~LocalServer() {
@@ -331,7 +324,7 @@ std::string LocalServer::tcp_url(std::string_view database) const {
 }
 
 Status LocalServer::CreateDatabase(const std::string& name) {
-  WEIR_DO(RunStatement(url(), fmt::format("CREATE DATABASE {}", InDoubleQuotes(name))),
+  WEIR_DO(RunStatements(url(), fmt::format("CREATE DATABASE {}", InDoubleQuotes(name))),
           "database '{}'", name);
   return Ok();
 }
