@@ -58,8 +58,7 @@ Result<std::vector<extract::ExportJob>> JobsOf(const Options& options, const sys
     extract::ExportJob& job = jobs.emplace_back(common);
     job.source.table = table;
     job.name = table.Display();
-    job.folder = sys::JoinPath(options.folder, file::EncodeFileName(table.schema) + "." +
-                                                   file::EncodeFileName(table.name));
+    job.folder = sys::JoinPath(options.folder, table.FileName());
   }
   return jobs;
 }

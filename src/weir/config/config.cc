@@ -163,7 +163,7 @@ Status ReadSubject(const Block& block, ExportConfig& one) {
   }
   WEIR_TRY(const auto table, block.Text("table"));
   if (table.has_value()) {
-    auto name = ParseTableName(*table);
+    auto name = pg::TableName::Parse(*table);
     if (!name.ok()) return block.Wrong("table", name.error().message);
     one.table = std::move(name).value();
   }
@@ -370,7 +370,7 @@ std::string OutputFolder(const ExportConfig& config, std::string_view date_utc) 
   ReplaceAll(folder, "{date}", date_utc);
   ReplaceAll(folder, "{export}", config.name);
   ReplaceAll(folder, "{table}",
-             config.table.has_value() ? FileNameOf(*config.table) : config.name);
+             config.table.has_value() ? config.table->FileName() : config.name);
   return folder;
 }
 

@@ -10,7 +10,7 @@
 
 #include "weir/base/result.h"
 #include "weir/base/secret.h"
-#include "weir/config/table_name.h"
+#include "weir/pg/table_name.h"
 #include "weir/sys/files.h"
 
 namespace weir::config {
@@ -93,7 +93,7 @@ struct ExportConfig {
   std::string name;  ///< Safe as a file name, unique in the file.
   int line = 0;      ///< Where it begins in the file.
 
-  std::optional<TableName> table;
+  std::optional<pg::TableName> table;
   std::string query;       ///< Without a trailing semicolon.
   std::string query_file;  ///< Relative to the configuration file's folder; see ReadQuery.
 

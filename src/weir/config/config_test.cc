@@ -99,7 +99,7 @@ const std::vector<Accepted>& AcceptedSettings() {
       {&kExportBlock, "name", [](D& d) { d.one = "name: A-1_b.c, table: t, format: csv"; },
        [](const C& c) { return c.exports[0].name == "A-1_b.c"; }},
       {&kExportBlock, "table", [](D& d) { d.one = "name: a, table: Shop.Items, format: csv"; },
-       [](const C& c) { return c.exports[0].table == TableName{"shop", "items"}; }},
+       [](const C& c) { return c.exports[0].table == pg::TableName{"shop", "items"}; }},
       {&kExportBlock, "query", [](D& d) { d.one = "name: a, query: 'SELECT 1; ', format: csv"; },
        [](const C& c) { return c.exports[0].query == "SELECT 1" && !c.exports[0].table; }},
       {&kExportBlock, "query_file",
@@ -629,7 +629,7 @@ TEST(Config, TheOutputFolderIsThePathAndTheExportUnlessThePathNamesIt) {
   };
   ExportConfig one;
   one.name = "a";
-  one.table = TableName{"shop", "Odd ."};
+  one.table = pg::TableName{"shop", "Odd ."};
   for (const auto& [path, folder] : table) {
     one.destination_path = path;
     EXPECT_EQ(OutputFolder(one, "2026-11-30"), folder);

@@ -37,20 +37,6 @@ Status CheckReplaceable(sys::Files& files, const std::string& path) {
 
 }  // namespace
 
-std::string EncodeFileName(std::string_view name) {
-  std::string encoded;
-  for (const char c : name) {
-    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                       c == '_' || c == '-' || (c == '.' && !encoded.empty());
-    if (plain) {
-      encoded += c;
-    } else {
-      encoded += fmt::format("%{:02X}", static_cast<uint8_t>(c));
-    }
-  }
-  return encoded;
-}
-
 OutputFolder::OutputFolder(sys::Files& files, std::string final_path, std::string building_path)
     : files_(files), final_path_(std::move(final_path)), building_path_(std::move(building_path)) {}
 

@@ -40,8 +40,4 @@ class OutputFolder {
   bool published_ = false;
 };
 
-/// `name` with every byte but [A-Za-z0-9_.-] percent-encoded, and a leading dot too: safe as a file name, and
-/// two names are never the same file.
-std::string EncodeFileName(std::string_view name);
-
 }  // namespace weir::file

@@ -1,54 +1,90 @@
 #include "weir/pg/table_name.h"
 
 #include <algorithm>
+#include <vector>
 
 namespace weir::pg {
 namespace {
 
-char Fold(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+constexpr size_t kMaxNameBytes = 63;  // NAMEDATALEN - 1; PostgreSQL would cut the rest off.
 
-// One part of a dotted name; moves `text` past it. Empty when malformed.
-std::string TakePart(std::string_view& text) {
+bool IsLetter(unsigned char c) {
+  return c == '_' || c >= 0x80 || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z');
+}
+bool IsDigit(unsigned char c) { return c >= '0' && c <= '9'; }
+
+Error Refused(std::string_view text, std::string_view reason) {
+  return Fail(Code::kUsage, "'{}' is not a table's name: {}", text.substr(0, 80), reason);
+}
+
+// Takes one part off the front of `rest`.
+Result<std::string> TakePart(std::string_view text, std::string_view& rest) {
   std::string part;
-  if (text.empty() || text[0] != '"') {
-    const size_t end = std::min(text.find('.'), text.size());
-    for (const char c : text.substr(0, end)) {
-      if (c == '"') return "";
-      part += Fold(c);
-    }
-    text.remove_prefix(end);
-    return part;
-  }
-  for (size_t at = 1; at < text.size(); ++at) {
-    if (text[at] != '"') {
-      part += text[at];
-    } else if (at + 1 < text.size() && text[at + 1] == '"') {
+  if (!rest.empty() && rest.front() == '"') {
+    rest.remove_prefix(1);
+    while (true) {
+      const size_t quote = rest.find('"');
+      if (quote == rest.npos) return Refused(text, "a double quote is not closed");
+      part += rest.substr(0, quote);
+      rest.remove_prefix(quote + 1);
+      if (rest.empty() || rest.front() != '"') break;
       part += '"';
-      ++at;
-    } else {
-      text.remove_prefix(at + 1);
-      return part;
+      rest.remove_prefix(1);
+    }
+  } else {
+    while (!rest.empty() && rest.front() != '.') {
+      const auto c = static_cast<unsigned char>(rest.front());
+      const bool inside = !part.empty() && (IsDigit(c) || c == '$');
+      if (!IsLetter(c) && !inside) {
+        return Refused(text, "write [schema.]name, with double quotes around odd characters");
+      }
+      part += static_cast<char>(c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c);
+      rest.remove_prefix(1);
     }
   }
-  return "";
+  if (part.empty()) return Refused(text, "a part of it is empty");
+  if (part.find('\0') != part.npos) return Refused(text, "it holds the NUL character");
+  if (part.size() > kMaxNameBytes) {
+    return Refused(text, fmt::format("a part of it is longer than {} bytes", kMaxNameBytes));
+  }
+  return part;
+}
+
+void AppendEncoded(std::string& out, std::string_view part) {
+  for (const char byte : part) {
+    const auto c = static_cast<unsigned char>(byte);
+    if (IsLetter(c) || IsDigit(c) || c == '-') {
+      out += byte;
+    } else {
+      out += fmt::format("%{:02X}", c);
+    }
+  }
 }
 
 }  // namespace
 
 Result<TableName> TableName::Parse(std::string_view text) {
+  std::vector<std::string> parts;
   std::string_view rest = text;
-  TableName table;
-  table.name = TakePart(rest);
-  if (!table.name.empty() && !rest.empty() && rest[0] == '.') {
+  while (true) {
+    WEIR_TRY(parts.emplace_back(), TakePart(text, rest));
+    if (rest.empty()) break;
+    if (rest.front() != '.') {
+      return Refused(text, "write [schema.]name, with double quotes around odd characters");
+    }
     rest.remove_prefix(1);
-    table.schema = std::move(table.name);
-    table.name = TakePart(rest);
+    if (parts.size() == 2) return Refused(text, "it has more than two parts");
   }
-  if (table.name.empty() || !rest.empty() || text.find('\0') != text.npos) {
-    return Fail(Code::kUsage,
-                "'{}' is not a table name; write name, schema.name or \"Schema\".\"Name\"", text);
-  }
-  return table;
+  if (parts.size() == 1) return TableName{"", std::move(parts[0])};
+  return TableName{std::move(parts[0]), std::move(parts[1])};
+}
+
+std::string TableName::FileName() const {
+  std::string out;
+  AppendEncoded(out, schema);
+  if (!schema.empty()) out += '.';
+  AppendEncoded(out, name);
+  return out;
 }
 
 std::string DisplayName(std::string_view name) {

@@ -11,12 +11,17 @@ struct TableName {
   std::string schema;  ///< Empty: found through search_path.
   std::string name;
 
-  /// Reads [schema.]name: folded to lower case unless in double quotes, "" inside quotes is one quote.
-  /// Errors: kUsage.
+  /// Public.Users -> {public, users}; "Odd ""name""" -> {"", Odd "name"}.
+  /// Errors: kUsage for text that is not one name, and for parts over 63 bytes.
   static Result<TableName> Parse(std::string_view text);
 
-  /// `schema.name`, with quotes where psql would need them.
+  /// `schema.name`, or `name` without a schema, with quotes where psql would need them.
   std::string Display() const;
+  /// The same, safe as one file name: bytes other than letters, digits, `_`, `-` and non-ASCII, and a dot inside
+  /// a part, become %XX.
+  std::string FileName() const;
+
+  friend bool operator==(const TableName&, const TableName&) = default;
 };
 
 /// `name` in double quotes unless it reads back as itself without them.

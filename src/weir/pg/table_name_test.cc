@@ -1,6 +1,6 @@
-#include "weir/config/table_name.h"
+#include "weir/pg/table_name.h"
 
-namespace weir::config {
+namespace weir::pg {
 namespace {
 
 struct Row {
@@ -20,10 +20,10 @@ TEST(TableName, ReadsAsPsqlDoes) {
       {"\"a/b\".\"..\"", {"a/b", ".."}, "a%2Fb.%2E%2E"},
   };
   for (const Row& row : table) {
-    const auto parsed = ParseTableName(row.text);
+    const auto parsed = TableName::Parse(row.text);
     ASSERT_TRUE(parsed.ok()) << parsed.error().message;
     EXPECT_EQ(parsed.value(), row.want) << row.text;
-    EXPECT_EQ(FileNameOf(parsed.value()), row.file_name);
+    EXPECT_EQ(parsed.value().FileName(), row.file_name);
   }
 }
 
@@ -35,14 +35,14 @@ TEST(TableName, RefusesWhatIsNotOneName) {
       {"a.b.c", "'a.b.c' is not a table's name: it has more than two parts"},
       {"1a", "'1a' is not a table's name: write [schema.]name, with double quotes around odd "
              "characters"},
-      {"\"a\"b", "a text of 4 bytes is not a table's name: write [schema.]name, with double "
-                 "quotes around odd characters"},
-      {"\"a", "a text of 2 bytes is not a table's name: a double quote is not closed"},
+      {"\"a\"b", "'\"a\"b' is not a table's name: write [schema.]name, with double quotes around "
+                 "odd characters"},
+      {"\"a", "'\"a' is not a table's name: a double quote is not closed"},
       {std::string(65, 'a'),
-       "a text of 65 bytes is not a table's name: a part of it is longer than 63 bytes"},
+       "'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa' is not a table's name: a part of it is longer than 63 bytes"},
   };
   for (const auto& [text, message] : table) {
-    const auto parsed = ParseTableName(text);
+    const auto parsed = TableName::Parse(text);
     ASSERT_FALSE(parsed.ok()) << text;
     EXPECT_EQ(parsed.error().code, Code::kUsage);
     EXPECT_EQ(parsed.error().message, message);
@@ -50,4 +50,4 @@ TEST(TableName, RefusesWhatIsNotOneName) {
 }
 
 }  // namespace
-}  // namespace weir::config
+}  // namespace weir::pg
