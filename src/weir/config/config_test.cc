@@ -61,120 +61,117 @@ struct Accepted {
 using D = Document;
 using C = Config;
 
-const std::vector<Accepted>& AcceptedSettings() {
-  static const std::vector<Accepted> kSettings = {
-      {&kRootBlock, "source", [](D&) {}, [](const C& c) { return c.source.host == "/tmp"; }},
-      {&kRootBlock, "exports", [](D&) {}, [](const C& c) { return c.exports.size() == 1; }},
-      {&kSourceBlock, "type", [](D&) {}, [](const C&) { return true; }},
-      {&kSourceBlock, "url", [](D& d) { d.source = "type: postgres, url: 'postgresql:///x'"; },
-       [](const C& c) { return c.source.url.Reveal() == "postgresql:///x"; }},
-      {&kSourceBlock, "url_env", [](D& d) { d.source = "type: postgres, url_env: U"; },
-       [](const C& c) { return c.source.url_env == "U"; }},
-      {&kSourceBlock, "url_file", [](D& d) { d.source = "type: postgres, url_file: u.txt"; },
-       [](const C& c) { return c.source.url_file == "u.txt"; }},
-      {&kSourceBlock, "host", [](D& d) { d.source = "type: postgres, host: db.example"; },
-       [](const C& c) { return c.source.host == "db.example" && c.source.port == 5432; }},
-      {&kSourceBlock, "port", [](D& d) { d.source += ", port: 6432"; },
-       [](const C& c) { return c.source.port == 6432; }},
-      {&kSourceBlock, "user", [](D& d) { d.source += ", user: 007"; },
-       [](const C& c) { return c.source.user == "007"; }},
-      {&kSourceBlock, "database", [](D& d) { d.source += ", database: shop"; },
-       [](const C& c) { return c.source.database == "shop"; }},
-      {&kSourceBlock, "password", [](D& d) { d.source += ", password: \"p'\\\\ w\\u00e9\""; },
-       [](const C& c) { return c.source.password.Reveal() == "p'\\ w\xc3\xa9"; }},
-      {&kSourceBlock, "password_env", [](D& d) { d.source += ", password_env: PW"; },
-       [](const C& c) { return c.source.password_env == "PW"; }},
-      {&kSourceBlock, "environment", [](D& d) { d.source += ", environment: local"; },
-       [](const C& c) {
-         return c.source.environment == "local" && c.exports[0].tuning.profile == Profile::kFast;
-       }},
-      {&kSourceBlock, "tuning", [](D& d) { d.source_tuning = "batch_size: 5"; },
-       [](const C& c) { return c.exports[0].tuning.batch_size == 5; }},
-      {&kSourceBlock, "tls", [](D& d) { d.tls = "ca_file: ca.pem"; },
-       [](const C& c) { return c.source.tls->mode == TlsMode::kVerifyFull; }},
-      {&kTlsBlock, "mode", [](D& d) { d.tls = "mode: verify-ca"; },
-       [](const C& c) { return c.source.tls == TlsConfig{TlsMode::kVerifyCa, ""}; }},
-      {&kTlsBlock, "ca_file", [](D& d) { d.tls = "mode: require, ca_file: ca.pem"; },
-       [](const C& c) { return c.source.tls == TlsConfig{TlsMode::kRequire, "ca.pem"}; }},
-      {&kExportBlock, "name", [](D& d) { d.one = "name: A-1_b.c, table: t, format: csv"; },
-       [](const C& c) { return c.exports[0].name == "A-1_b.c"; }},
-      {&kExportBlock, "table", [](D& d) { d.one = "name: a, table: Shop.Items, format: csv"; },
-       [](const C& c) { return c.exports[0].table == pg::TableName{"shop", "items"}; }},
-      {&kExportBlock, "query", [](D& d) { d.one = "name: a, query: 'SELECT 1; ', format: csv"; },
-       [](const C& c) { return c.exports[0].query == "SELECT 1" && !c.exports[0].table; }},
-      {&kExportBlock, "query_file",
-       [](D& d) { d.one = "name: a, query_file: q/a.sql, format: csv"; },
-       [](const C& c) { return c.exports[0].query_file == "q/a.sql"; }},
-      {&kExportBlock, "mode", [](D& d) { d.one += ", mode: full"; }, [](const C&) { return true; }},
-      {&kExportBlock, "read", [](D& d) { d.one += ", read: copy"; }, [](const C&) { return true; }},
-      {&kExportBlock, "parallel", [](D& d) { d.one += ", parallel: 1"; },
-       [](const C&) { return true; }},
-      {&kExportBlock, "format", [](D& d) { d.one = "name: a, table: t, format: csv"; },
-       [](const C& c) {
-         return c.exports[0].format == Format::kCsv &&
-                c.exports[0].compression == Compression::kNone;
-       }},
-      {&kExportBlock, "compression", [](D& d) { d.one += ", compression: snappy"; },
-       [](const C& c) { return c.exports[0].compression == Compression::kSnappy; }},
-      {&kExportBlock, "compression_level",
-       [](D& d) { d.one += ", compression: gzip, compression_level: 0"; },
-       [](const C& c) {
-         return c.exports[0].compression == Compression::kGzip &&
-                c.exports[0].compression_level == 0;
-       }},
-      {&kExportBlock, "compression_profile",
-       [](D& d) { d.one += ", compression: lz4, compression_profile: compact"; },
-       [](const C& c) {
-         return c.exports[0].compression == Compression::kZstd &&
-                c.exports[0].compression_level == 9;
-       }},
-      {&kExportBlock, "skip_empty", [](D& d) { d.one += ", skip_empty: true"; },
-       [](const C& c) { return c.exports[0].skip_empty; }},
-      {&kExportBlock, "destination", [](D&) {}, [](const C&) { return true; }},
-      {&kExportBlock, "tuning", [](D& d) { d.tuning = "throttle_ms: 0"; },
-       [](const C& c) {
-         return c.exports[0].tuning.throttle_written && c.exports[0].tuning.throttle_ms == 0;
-       }},
-      {&kDestinationBlock, "type", [](D&) {}, [](const C&) { return true; }},
-      {&kDestinationBlock, "path", [](D& d) { d.destination = "type: local, path: '/o/{date}'"; },
-       [](const C& c) { return c.exports[0].destination_path == "/o/{date}"; }},
-      {&kTuningBlock, "profile", [](D& d) { d.tuning = "profile: safe"; },
-       [](const C& c) { return c.exports[0].tuning == ProfileDefaults(Profile::kSafe); }},
-      {&kTuningBlock, "batch_size", [](D& d) { d.tuning = "batch_size: '${ROWS}'"; },
-       [](const C& c) {
-         return c.exports[0].tuning.batch_size == 777 &&
-                !c.exports[0].tuning.batch_size_memory_mb.has_value();
-       }},
-      {&kTuningBlock, "batch_size_memory_mb", [](D& d) { d.tuning = "batch_size_memory_mb: 8"; },
-       [](const C& c) { return c.exports[0].tuning.batch_size_memory_mb == 8; }},
-      {&kTuningBlock, "throttle_ms", [](D& d) { d.source_tuning = "throttle_ms: 50"; },
-       [](const C& c) {
-         return c.exports[0].tuning.throttle_written && c.exports[0].tuning.throttle_ms == 50;
-       }},
-      {&kTuningBlock, "statement_timeout_s", [](D& d) { d.tuning = "statement_timeout_s: 9"; },
-       [](const C& c) { return c.exports[0].tuning.statement_timeout_s == 9; }},
-      {&kTuningBlock, "lock_timeout_s", [](D& d) { d.tuning = "lock_timeout_s: 9"; },
-       [](const C& c) { return c.exports[0].tuning.lock_timeout_s == 9; }},
-      {&kTuningBlock, "max_retries", [](D& d) { d.tuning = "max_retries: 0"; },
-       [](const C& c) { return c.exports[0].tuning.max_retries == 0; }},
-      {&kTuningBlock, "retry_backoff_ms", [](D& d) { d.tuning = "retry_backoff_ms: 9"; },
-       [](const C& c) { return c.exports[0].tuning.retry_backoff_ms == 9; }},
-      {&kTuningBlock, "memory_threshold_mb", [](D& d) { d.tuning = "memory_threshold_mb: 9"; },
-       [](const C& c) { return c.exports[0].tuning.memory_threshold_mb == 9; }},
-      {&kTuningBlock, "max_value_mb", [](D& d) { d.tuning = "max_value_mb: 9"; },
-       [](const C& c) { return c.exports[0].tuning.max_value_mb == 9; }},
-      {&kTuningBlock, "max_batch_memory_mb", [](D& d) { d.tuning = "max_batch_memory_mb: 9"; },
-       [](const C& c) { return c.exports[0].tuning.max_batch_memory_mb == 9; }},
-      {&kTuningBlock, "on_batch_memory_exceeded",
-       [](D& d) { d.tuning = "on_batch_memory_exceeded: auto_shrink"; },
-       [](const C& c) {
-         return c.exports[0].tuning.on_batch_memory_exceeded == OnBatchMemoryExceeded::kAutoShrink;
-       }},
-      {&kTuningBlock, "min_parallel", [](D& d) { d.tuning = "min_parallel: 1"; },
-       [](const C&) { return true; }},
-  };
-  return kSettings;
-}
+const std::vector<Accepted> kAccepted = {
+    {&kRootBlock, "source", [](D&) {}, [](const C& c) { return c.source.host == "/tmp"; }},
+    {&kRootBlock, "exports", [](D&) {}, [](const C& c) { return c.exports.size() == 1; }},
+    {&kSourceBlock, "type", [](D&) {}, [](const C&) { return true; }},
+    {&kSourceBlock, "url", [](D& d) { d.source = "type: postgres, url: 'postgresql:///x'"; },
+     [](const C& c) { return c.source.url.Reveal() == "postgresql:///x"; }},
+    {&kSourceBlock, "url_env", [](D& d) { d.source = "type: postgres, url_env: U"; },
+     [](const C& c) { return c.source.url_env == "U"; }},
+    {&kSourceBlock, "url_file", [](D& d) { d.source = "type: postgres, url_file: u.txt"; },
+     [](const C& c) { return c.source.url_file == "u.txt"; }},
+    {&kSourceBlock, "host", [](D& d) { d.source = "type: postgres, host: db.example"; },
+     [](const C& c) { return c.source.host == "db.example" && c.source.port == 5432; }},
+    {&kSourceBlock, "port", [](D& d) { d.source += ", port: 6432"; },
+     [](const C& c) { return c.source.port == 6432; }},
+    {&kSourceBlock, "user", [](D& d) { d.source += ", user: 007"; },
+     [](const C& c) { return c.source.user == "007"; }},
+    {&kSourceBlock, "database", [](D& d) { d.source += ", database: shop"; },
+     [](const C& c) { return c.source.database == "shop"; }},
+    {&kSourceBlock, "password", [](D& d) { d.source += ", password: \"p'\\\\ w\\u00e9\""; },
+     [](const C& c) { return c.source.password.Reveal() == "p'\\ w\xc3\xa9"; }},
+    {&kSourceBlock, "password_env", [](D& d) { d.source += ", password_env: PW"; },
+     [](const C& c) { return c.source.password_env == "PW"; }},
+    {&kSourceBlock, "environment", [](D& d) { d.source += ", environment: local"; },
+     [](const C& c) {
+       return c.source.environment == "local" && c.exports[0].tuning.profile == Profile::kFast;
+     }},
+    {&kSourceBlock, "tuning", [](D& d) { d.source_tuning = "batch_size: 5"; },
+     [](const C& c) { return c.exports[0].tuning.batch_size == 5; }},
+    {&kSourceBlock, "tls", [](D& d) { d.tls = "ca_file: ca.pem"; },
+     [](const C& c) { return c.source.tls->mode == TlsMode::kVerifyFull; }},
+    {&kTlsBlock, "mode", [](D& d) { d.tls = "mode: verify-ca"; },
+     [](const C& c) { return c.source.tls == TlsConfig{TlsMode::kVerifyCa, ""}; }},
+    {&kTlsBlock, "ca_file", [](D& d) { d.tls = "mode: require, ca_file: ca.pem"; },
+     [](const C& c) { return c.source.tls == TlsConfig{TlsMode::kRequire, "ca.pem"}; }},
+    {&kExportBlock, "name", [](D& d) { d.one = "name: A-1_b.c, table: t, format: csv"; },
+     [](const C& c) { return c.exports[0].name == "A-1_b.c"; }},
+    {&kExportBlock, "table", [](D& d) { d.one = "name: a, table: Shop.Items, format: csv"; },
+     [](const C& c) { return c.exports[0].table == pg::TableName{"shop", "items"}; }},
+    {&kExportBlock, "query", [](D& d) { d.one = "name: a, query: 'SELECT 1; ', format: csv"; },
+     [](const C& c) { return c.exports[0].query == "SELECT 1" && !c.exports[0].table; }},
+    {&kExportBlock, "query_file",
+     [](D& d) { d.one = "name: a, query_file: q/a.sql, format: csv"; },
+     [](const C& c) { return c.exports[0].query_file == "q/a.sql"; }},
+    {&kExportBlock, "mode", [](D& d) { d.one += ", mode: full"; }, [](const C&) { return true; }},
+    {&kExportBlock, "read", [](D& d) { d.one += ", read: copy"; }, [](const C&) { return true; }},
+    {&kExportBlock, "parallel", [](D& d) { d.one += ", parallel: 1"; },
+     [](const C&) { return true; }},
+    {&kExportBlock, "format", [](D& d) { d.one = "name: a, table: t, format: csv"; },
+     [](const C& c) {
+       return c.exports[0].format == Format::kCsv &&
+              c.exports[0].compression == Compression::kNone;
+     }},
+    {&kExportBlock, "compression", [](D& d) { d.one += ", compression: snappy"; },
+     [](const C& c) { return c.exports[0].compression == Compression::kSnappy; }},
+    {&kExportBlock, "compression_level",
+     [](D& d) { d.one += ", compression: gzip, compression_level: 0"; },
+     [](const C& c) {
+       return c.exports[0].compression == Compression::kGzip &&
+              c.exports[0].compression_level == 0;
+     }},
+    {&kExportBlock, "compression_profile",
+     [](D& d) { d.one += ", compression: lz4, compression_profile: compact"; },
+     [](const C& c) {
+       return c.exports[0].compression == Compression::kZstd &&
+              c.exports[0].compression_level == 9;
+     }},
+    {&kExportBlock, "skip_empty", [](D& d) { d.one += ", skip_empty: true"; },
+     [](const C& c) { return c.exports[0].skip_empty; }},
+    {&kExportBlock, "destination", [](D&) {}, [](const C&) { return true; }},
+    {&kExportBlock, "tuning", [](D& d) { d.tuning = "throttle_ms: 0"; },
+     [](const C& c) {
+       return c.exports[0].tuning.throttle_written && c.exports[0].tuning.throttle_ms == 0;
+     }},
+    {&kDestinationBlock, "type", [](D&) {}, [](const C&) { return true; }},
+    {&kDestinationBlock, "path", [](D& d) { d.destination = "type: local, path: '/o/{date}'"; },
+     [](const C& c) { return c.exports[0].destination_path == "/o/{date}"; }},
+    {&kTuningBlock, "profile", [](D& d) { d.tuning = "profile: safe"; },
+     [](const C& c) { return c.exports[0].tuning == ProfileDefaults(Profile::kSafe); }},
+    {&kTuningBlock, "batch_size", [](D& d) { d.tuning = "batch_size: '${ROWS}'"; },
+     [](const C& c) {
+       return c.exports[0].tuning.batch_size == 777 &&
+              !c.exports[0].tuning.batch_size_memory_mb.has_value();
+     }},
+    {&kTuningBlock, "batch_size_memory_mb", [](D& d) { d.tuning = "batch_size_memory_mb: 8"; },
+     [](const C& c) { return c.exports[0].tuning.batch_size_memory_mb == 8; }},
+    {&kTuningBlock, "throttle_ms", [](D& d) { d.source_tuning = "throttle_ms: 50"; },
+     [](const C& c) {
+       return c.exports[0].tuning.throttle_written && c.exports[0].tuning.throttle_ms == 50;
+     }},
+    {&kTuningBlock, "statement_timeout_s", [](D& d) { d.tuning = "statement_timeout_s: 9"; },
+     [](const C& c) { return c.exports[0].tuning.statement_timeout_s == 9; }},
+    {&kTuningBlock, "lock_timeout_s", [](D& d) { d.tuning = "lock_timeout_s: 9"; },
+     [](const C& c) { return c.exports[0].tuning.lock_timeout_s == 9; }},
+    {&kTuningBlock, "max_retries", [](D& d) { d.tuning = "max_retries: 0"; },
+     [](const C& c) { return c.exports[0].tuning.max_retries == 0; }},
+    {&kTuningBlock, "retry_backoff_ms", [](D& d) { d.tuning = "retry_backoff_ms: 9"; },
+     [](const C& c) { return c.exports[0].tuning.retry_backoff_ms == 9; }},
+    {&kTuningBlock, "memory_threshold_mb", [](D& d) { d.tuning = "memory_threshold_mb: 9"; },
+     [](const C& c) { return c.exports[0].tuning.memory_threshold_mb == 9; }},
+    {&kTuningBlock, "max_value_mb", [](D& d) { d.tuning = "max_value_mb: 9"; },
+     [](const C& c) { return c.exports[0].tuning.max_value_mb == 9; }},
+    {&kTuningBlock, "max_batch_memory_mb", [](D& d) { d.tuning = "max_batch_memory_mb: 9"; },
+     [](const C& c) { return c.exports[0].tuning.max_batch_memory_mb == 9; }},
+    {&kTuningBlock, "on_batch_memory_exceeded",
+     [](D& d) { d.tuning = "on_batch_memory_exceeded: auto_shrink"; },
+     [](const C& c) {
+       return c.exports[0].tuning.on_batch_memory_exceeded == OnBatchMemoryExceeded::kAutoShrink;
+     }},
+    {&kTuningBlock, "min_parallel", [](D& d) { d.tuning = "min_parallel: 1"; },
+     [](const C&) { return true; }},
+};
 
 // Puts `setting` into the block of `kind`; `where` becomes the block's path in messages.
 std::string With(const BlockKind& kind, const std::string& setting, std::string* where = nullptr) {
@@ -194,7 +191,7 @@ std::string With(const BlockKind& kind, const std::string& setting, std::string*
 
 TEST(Config, EveryKeyOfThisVersionIsReadAndObeyed) {
   std::set<std::pair<std::string_view, std::string>> tried;
-  for (const Accepted& setting : AcceptedSettings()) {
+  for (const Accepted& setting : kAccepted) {
     Document document;
     setting.write(document);
     const auto loaded = Load(document.Text());
@@ -288,103 +285,104 @@ struct Refused {
   const char* message;  // After "weir.yaml: ".
 };
 
+const Refused kRefusedValues[] = {
+    {&kRootBlock, "sorce: {}",
+     "unknown key 'sorce' (line 1, column 1); did you mean 'source'?"},
+    {&kTuningBlock, "throtle_ms: 50",
+     "unknown key 'throtle_ms' in 'exports[0].tuning' (line 2, column 96); did you mean "
+     "'throttle_ms'?"},
+    {&kExportBlock, "throttle_ms: 50",
+     "unknown key 'throttle_ms' in 'exports[0]' (line 2, column 48); it belongs in 'tuning'"},
+    {&kRootBlock, "mode: full", "unknown key 'mode' (line 1, column 1); it belongs in 'exports'"},
+    {&kSourceBlock, "exports: []",
+     "unknown key 'exports' in 'source' (line 1, column 38); it belongs at the top of the file"},
+    {&kSourceBlock, "zzzzzz: 1",
+     "unknown key 'zzzzzz' in 'source' (line 1, column 38); the nearest known key is 'type'"},
+    {&kSourceBlock, "'postgres://u:pw@h/d': 1",
+     "unknown key a text of 19 bytes in 'source' (line 1, column 38); the nearest known key is "
+     "'password'"},
+    {&kSourceBlock, "port: 1, port: 2",
+     "cannot read line 1, column 47: key 'port' a second time, first on line 1; keep one"},
+    {&kTuningBlock, "batch_size: many",
+     "'exports[0].tuning.batch_size' (line 2, column 108): expected a whole number from 1 to "
+     "10000000, found 'many'"},
+    {&kTuningBlock, "batch_size: '5'",
+     "'exports[0].tuning.batch_size' (line 2, column 108): expected a whole number from 1 to "
+     "10000000, found the text '5'"},
+    {&kTuningBlock, "batch_size: 0",
+     "'exports[0].tuning.batch_size' (line 2, column 108): expected a whole number from 1 to "
+     "10000000, found '0'"},
+    {&kTuningBlock, "batch_size: 99999999999999999999999",
+     "'exports[0].tuning.batch_size' (line 2, column 108): expected a whole number from 1 to "
+     "10000000, found '99999999999999999999999'"},
+    {&kTuningBlock, "throttle_ms: 1.5",
+     "'exports[0].tuning.throttle_ms' (line 2, column 109): expected a whole number from 0 to "
+     "3600000, found '1.5'"},
+    {&kTuningBlock, "throttle_ms: [1]",
+     "'exports[0].tuning.throttle_ms' (line 2, column 109): expected a whole number from 0 to "
+     "3600000, found a list"},
+    {&kTuningBlock, "throttle_ms: ",
+     "'exports[0].tuning.throttle_ms' (line 2, column 109): expected a whole number from 0 to "
+     "3600000, found nothing"},
+    {&kTuningBlock, "batch_size: 1, batch_size_memory_mb: 1",
+     "'exports[0].tuning.batch_size_memory_mb' (line 2, column 133): batch_size is written too; "
+     "keep one of the two"},
+    {&kTuningBlock, "profile: slow",
+     "'exports[0].tuning.profile' (line 2, column 105): expected fast, balanced or safe, found "
+     "'slow'"},
+    {&kTuningBlock, "min_parallel: 2",
+     "'min_parallel: 2' (line 2) is not supported yet by this version of weir; write "
+     "'min_parallel: 1'"},
+    {&kExportBlock, "skip_empty: yes",
+     "'exports[0].skip_empty' (line 2, column 60): expected true or false, found 'yes'"},
+    {&kExportBlock, "mode: chunked",
+     "'mode: chunked' (line 2) is not supported yet by this version of weir; write 'mode: full'"},
+    {&kExportBlock, "mode: ful",
+     "'exports[0].mode' (line 2, column 54): expected full, found 'ful'"},
+    {&kExportBlock, "parallel: 4",
+     "'parallel: 4' (line 2) is not supported yet by this version of weir; write 'parallel: 1'"},
+    {&kExportBlock, "read: cursor",
+     "'read: cursor' (line 2) is not supported yet by this version of weir; write 'read: copy'"},
+    {&kExportBlock, "query: SELECT 1",
+     "'exports[0].query' (line 2, column 55): table is written too; keep one of the two"},
+    {&kExportBlock, "compression: brotli",
+     "'exports[0].compression' (line 2, column 61): expected none, snappy, gzip, lz4 or zstd, "
+     "found 'brotli'"},
+    {&kExportBlock, "compression: snappy, compression_level: 3",
+     "'exports[0].compression_level' (line 2, column 88): snappy does not take level 3; zstd "
+     "takes 1 to 22, gzip 0 to 9, the others none"},
+    {&kExportBlock, "tuning: 5",
+     "'exports[0].tuning' (line 2, column 56): expected a block of keys, found '5'"},
+    {&kSourceBlock, "environment: staging",
+     "'source.environment' (line 1, column 51): expected local, replica or production, found "
+     "'staging'"},
+    {&kSourceBlock, "url_env: U",
+     "'source.host' (line 1, column 32): url_env is written too; keep one of the two"},
+    {&kSourceBlock, "password: a, password_env: B",
+     "'source.password_env' (line 1, column 65): password is written too; keep one of the two"},
+    {&kSourceBlock, "password: [hunter2]",
+     "'source.password' (line 1, column 48): expected text, found a list"},
+    {&kSourceBlock, "port: 70000",
+     "'source.port' (line 1, column 44): expected a whole number from 1 to 65535, found '70000'"},
+    {&kSourceBlock, "user: ${NONE}",
+     "not valid YAML at line 1, column 45: end of map flow not found"},
+    {&kSourceBlock, "user: '${NONE}'",
+     "'source.user' (line 1, column 44): environment variable 'NONE' is not set; set it, or "
+     "write $${NONE} for the characters themselves"},
+    {&kSourceBlock, "user: '${EMPTY}'",
+     "'source.user' (line 1, column 44): expected text, found only variables that are empty"},
+    {&kSourceBlock, "user: 'a${1x}'",
+     "'source.user' (line 1, column 44): '${' must be followed by a variable's name and '}'; "
+     "write $${ for the characters themselves"},
+    {&kTlsBlock, "mode: verify_full",
+     "'source.tls.mode' (line 1, column 50): expected disable, require, verify-ca or "
+     "verify-full, found 'verify_full'"},
+    {&kDestinationBlock, "type: s3",
+     "cannot read line 2, column 86: key 'type' a second time, first on line 2; keep one"},
+};
+
 TEST(Config, WrongValuesAreRefusedWithPlaceAndRemedy) {
-  const Refused table[] = {
-      {&kRootBlock, "sorce: {}",
-       "unknown key 'sorce' (line 1, column 1); did you mean 'source'?"},
-      {&kTuningBlock, "throtle_ms: 50",
-       "unknown key 'throtle_ms' in 'exports[0].tuning' (line 2, column 96); did you mean "
-       "'throttle_ms'?"},
-      {&kExportBlock, "throttle_ms: 50",
-       "unknown key 'throttle_ms' in 'exports[0]' (line 2, column 48); it belongs in 'tuning'"},
-      {&kRootBlock, "mode: full", "unknown key 'mode' (line 1, column 1); it belongs in 'exports'"},
-      {&kSourceBlock, "exports: []",
-       "unknown key 'exports' in 'source' (line 1, column 38); it belongs at the top of the file"},
-      {&kSourceBlock, "zzzzzz: 1",
-       "unknown key 'zzzzzz' in 'source' (line 1, column 38); the nearest known key is 'type'"},
-      {&kSourceBlock, "'postgres://u:pw@h/d': 1",
-       "unknown key a text of 19 bytes in 'source' (line 1, column 38); the nearest known key is "
-       "'password'"},
-      {&kSourceBlock, "port: 1, port: 2",
-       "cannot read line 1, column 47: key 'port' a second time, first on line 1; keep one"},
-      {&kTuningBlock, "batch_size: many",
-       "'exports[0].tuning.batch_size' (line 2, column 108): expected a whole number from 1 to "
-       "10000000, found 'many'"},
-      {&kTuningBlock, "batch_size: '5'",
-       "'exports[0].tuning.batch_size' (line 2, column 108): expected a whole number from 1 to "
-       "10000000, found the text '5'"},
-      {&kTuningBlock, "batch_size: 0",
-       "'exports[0].tuning.batch_size' (line 2, column 108): expected a whole number from 1 to "
-       "10000000, found '0'"},
-      {&kTuningBlock, "batch_size: 99999999999999999999999",
-       "'exports[0].tuning.batch_size' (line 2, column 108): expected a whole number from 1 to "
-       "10000000, found '99999999999999999999999'"},
-      {&kTuningBlock, "throttle_ms: 1.5",
-       "'exports[0].tuning.throttle_ms' (line 2, column 109): expected a whole number from 0 to "
-       "3600000, found '1.5'"},
-      {&kTuningBlock, "throttle_ms: [1]",
-       "'exports[0].tuning.throttle_ms' (line 2, column 109): expected a whole number from 0 to "
-       "3600000, found a list"},
-      {&kTuningBlock, "throttle_ms: ",
-       "'exports[0].tuning.throttle_ms' (line 2, column 109): expected a whole number from 0 to "
-       "3600000, found nothing"},
-      {&kTuningBlock, "batch_size: 1, batch_size_memory_mb: 1",
-       "'exports[0].tuning.batch_size_memory_mb' (line 2, column 133): batch_size is written too; "
-       "keep one of the two"},
-      {&kTuningBlock, "profile: slow",
-       "'exports[0].tuning.profile' (line 2, column 105): expected fast, balanced or safe, found "
-       "'slow'"},
-      {&kTuningBlock, "min_parallel: 2",
-       "'min_parallel: 2' (line 2) is not supported yet by this version of weir; write "
-       "'min_parallel: 1'"},
-      {&kExportBlock, "skip_empty: yes",
-       "'exports[0].skip_empty' (line 2, column 60): expected true or false, found 'yes'"},
-      {&kExportBlock, "mode: chunked",
-       "'mode: chunked' (line 2) is not supported yet by this version of weir; write 'mode: full'"},
-      {&kExportBlock, "mode: ful",
-       "'exports[0].mode' (line 2, column 54): expected full, found 'ful'"},
-      {&kExportBlock, "parallel: 4",
-       "'parallel: 4' (line 2) is not supported yet by this version of weir; write 'parallel: 1'"},
-      {&kExportBlock, "read: cursor",
-       "'read: cursor' (line 2) is not supported yet by this version of weir; write 'read: copy'"},
-      {&kExportBlock, "query: SELECT 1",
-       "'exports[0].query' (line 2, column 55): table is written too; keep one of the two"},
-      {&kExportBlock, "compression: brotli",
-       "'exports[0].compression' (line 2, column 61): expected none, snappy, gzip, lz4 or zstd, "
-       "found 'brotli'"},
-      {&kExportBlock, "compression: snappy, compression_level: 3",
-       "'exports[0].compression_level' (line 2, column 88): snappy does not take level 3; zstd "
-       "takes 1 to 22, gzip 0 to 9, the others none"},
-      {&kExportBlock, "tuning: 5",
-       "'exports[0].tuning' (line 2, column 56): expected a block of keys, found '5'"},
-      {&kSourceBlock, "environment: staging",
-       "'source.environment' (line 1, column 51): expected local, replica or production, found "
-       "'staging'"},
-      {&kSourceBlock, "url_env: U",
-       "'source.host' (line 1, column 32): url_env is written too; keep one of the two"},
-      {&kSourceBlock, "password: a, password_env: B",
-       "'source.password_env' (line 1, column 65): password is written too; keep one of the two"},
-      {&kSourceBlock, "password: [hunter2]",
-       "'source.password' (line 1, column 48): expected text, found a list"},
-      {&kSourceBlock, "port: 70000",
-       "'source.port' (line 1, column 44): expected a whole number from 1 to 65535, found '70000'"},
-      {&kSourceBlock, "user: ${NONE}",
-       "not valid YAML at line 1, column 45: end of map flow not found"},
-      {&kSourceBlock, "user: '${NONE}'",
-       "'source.user' (line 1, column 44): environment variable 'NONE' is not set; set it, or "
-       "write $${NONE} for the characters themselves"},
-      {&kSourceBlock, "user: '${EMPTY}'",
-       "'source.user' (line 1, column 44): expected text, found only variables that are empty"},
-      {&kSourceBlock, "user: 'a${1x}'",
-       "'source.user' (line 1, column 44): '${' must be followed by a variable's name and '}'; "
-       "write $${ for the characters themselves"},
-      {&kTlsBlock, "mode: verify_full",
-       "'source.tls.mode' (line 1, column 50): expected disable, require, verify-ca or "
-       "verify-full, found 'verify_full'"},
-      {&kDestinationBlock, "type: s3",
-       "cannot read line 2, column 86: key 'type' a second time, first on line 2; keep one"},
-  };
-  for (const Refused& row : table) {
+  for (const Refused& row : kRefusedValues) {
     EXPECT_EQ(ErrorOf(With(*row.kind, row.setting)), std::string("weir.yaml: ") + row.message)
         << row.setting;
   }

@@ -361,8 +361,8 @@ Error CannotOpen(const std::string& path, std::string_view reason, Code code,
   return Fail(code, "cannot open state file '{}': {}; {}", path, reason, remedy);
 }
 
-// Makes an empty 0600 file when there is none, and refuses what SQLite would explain badly.
-Status PrepareFile(const std::string& path, IfMissing if_missing) {
+// Refuses what SQLite would explain badly. Changes nothing.
+Status CheckPlace(const std::string& path, IfMissing if_missing) {
   const std::string folder = sys::ParentPath(path);
   struct stat info {};
   if (stat(folder.c_str(), &info) != 0 || !S_ISDIR(info.st_mode)) {
@@ -383,7 +383,14 @@ Status PrepareFile(const std::string& path, IfMissing if_missing) {
     return CannotOpen(path, std::strerror(errno), Code::kInvalid,
                       "give read and write rights on it and its folder");
   }
-  if (there) return Ok();
+  return Ok();
+}
+
+// Makes an empty 0600 file when there is none. Closing it would drop SQLite's locks on a file that
+// is in use, so one that is there is not opened. Requires: the opening lock.
+Status MakeIfMissing(const std::string& path) {
+  struct stat info {};
+  if (stat(path.c_str(), &info) == 0) return Ok();
   const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (fd < 0) {
     const bool full = errno == ENOSPC || errno == EDQUOT;
@@ -451,9 +458,9 @@ Result<OpenedLedger> OpenSqliteLedger(const std::string& given_path, sys::Clock&
   const std::string path = error ? given_path : canonical.string();
 
   OpenedLedger opened;
-  WEIR_DO(PrepareFile(path, if_missing));
+  WEIR_DO(CheckPlace(path, if_missing));
   WEIR_TRY(const ByteLock opening, TakeOpeningLock(path, clock));
-  WEIR_DO(PrepareFile(path, IfMissing::kCreate));  // Another opener may just have set it aside.
+  WEIR_DO(MakeIfMissing(path));
   auto database = OpenChecked(path);
   if (!database.ok() && database.error().code == Code::kCorrupt) {
     WEIR_TRY(const std::string aside, SetAside(path, clock.WallMillis()), "state file '{}'", path);
@@ -461,7 +468,7 @@ Result<OpenedLedger> OpenSqliteLedger(const std::string& given_path, sys::Clock&
         fmt::format("state file '{}' is damaged or not SQLite's; it was kept as '{}' and a new one "
                     "was begun, so earlier runs are not shown",
                     path, aside));
-    WEIR_DO(PrepareFile(path, IfMissing::kCreate));
+    WEIR_DO(MakeIfMissing(path));
     database = OpenChecked(path);
   }
   WEIR_TRY(auto ready, std::move(database));
