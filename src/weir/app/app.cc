@@ -41,7 +41,10 @@ int Main(int argc, char** argv) {
   bool verbose = false;
   app.add_flag("-v,--verbose", verbose, "Say more on stderr");
   Action action;
+  AddDemo(app, action);
+  AddRun(app, action);
   AddExport(app, action);
+  AddState(app, action);
 
   int code = 0;
   if (Parse(app, argc, argv, &code) != 0) return code;

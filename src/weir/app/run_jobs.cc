@@ -30,7 +30,6 @@ int CodeOf(const extract::ExportReport& report, const sys::Stop& stop) {
 }
 
 void Show(const extract::ExportReport& report, const OutputStyle& style) {
-  for (const std::string& warning : report.warnings) LogWarn("{}", warning);
   if (style.json) {
     std::fprintf(stdout, "%s\n", SummaryJson(report).c_str());
     std::fflush(stdout);
@@ -67,6 +66,15 @@ void ApplyTuning(const config::Tuning& tuning, extract::ExportJob& job) {
   }
   // Zero means no limit of ours; PostgreSQL's own is 1 GiB.
   options.max_value_bytes = tuning.max_value_mb == 0 ? kGiB : tuning.max_value_mb * kMiB;
+  if (tuning.max_batch_memory_mb.has_value()) {
+    options.max_batch_bytes = *tuning.max_batch_memory_mb * kMiB;
+    options.batch_bytes = std::min(options.batch_bytes, options.max_batch_bytes);
+  }
+  if (tuning.on_batch_memory_exceeded == config::OnBatchMemoryExceeded::kFail) {
+    options.wide_batch = extract::WideBatch::kFail;
+  }
+  job.retry = {tuning.max_retries, tuning.retry_backoff_ms};
+  if (tuning.memory_threshold_mb > 0) job.memory_limit_bytes = tuning.memory_threshold_mb * kMiB;
   job.source.settings.lock_timeout_s = tuning.lock_timeout_s;
 }
 

@@ -19,9 +19,15 @@ namespace weir::extract {
 inline constexpr int64_t kBatchBytes = 4 << 20;
 inline constexpr int64_t kQueueBytes = 4 << 20;
 
+/// What to do with a batch over max_batch_bytes. Batches are cut to that size in any case, so only a row wider than
+/// it makes such a batch.
+enum class WideBatch { kWarn, kFail };
+
 struct ExportOptions {
   int64_t batch_bytes = kBatchBytes;       ///< Of the COPY stream per batch.
   int64_t max_value_bytes = 256 << 20;
+  int64_t max_batch_bytes = 0;             ///< Decoded; zero: none.
+  WideBatch wide_batch = WideBatch::kWarn;
   sys::Duration byte_timeout{0};           ///< Longest wait for the next byte; zero: for ever.
   ThrottlePace pace;
   int64_t max_file_bytes = 0;              ///< A new part begins past this; zero: one part.
@@ -38,6 +44,7 @@ struct ExportTotals {
   int64_t rows = 0;
   int64_t read_bytes = 0;      ///< Of the COPY stream.
   int64_t batches = 0;
+  int64_t wide_batches = 0;    ///< Over max_batch_bytes.
   sys::Duration copy{0};       ///< From COPY's start to its end: the longest statement.
   sys::Duration wait{0};       ///< Reader waiting for the source.
   sys::Duration decode{0};     ///< Reader decoding.

@@ -18,4 +18,13 @@ struct ThrottlePace {
   }
 };
 
+/// When to try an export again after the source went away in the middle of it.
+struct RetryPolicy {
+  int64_t max_retries = 0;
+  int64_t backoff_ms = 2000;
+
+  /// Pause before retry number `attempt`, counted from 1: doubling, 60 s at most.
+  sys::Duration PauseBefore(int64_t attempt) const;
+};
+
 }  // namespace weir::extract

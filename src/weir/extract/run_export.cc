@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <random>
 
-#include "weir/base/fault.h"
+#include "weir/base/log.h"
 #include "weir/base/units.h"
 #include "weir/base/version.h"
 #include "weir/file/csv_writer.h"
@@ -21,6 +21,7 @@ class Run {
   /// Everything between Begin and Finish of the ledger.
   Status Perform() {
     WEIR_TRY(const auto source, Source::Open(job_.source, context_.stop));
+    source_opened_ = true;
     WEIR_DO(CheckSpace(source->size()));
     WEIR_TRY(output_, file::OutputFolder::Open(context_.files, job_.folder, report_.run_id));
     Describe(*source);
@@ -31,6 +32,8 @@ class Run {
     manifest_.parts = report_.totals.parts;
     return output_->Publish(manifest_);
   }
+
+  bool source_opened() const { return source_opened_; }
 
  private:
   void Describe(const Source& source);
@@ -44,6 +47,7 @@ class Run {
   ExportReport& report_;
   std::unique_ptr<file::OutputFolder> output_;
   file::Manifest manifest_;
+  bool source_opened_ = false;
 };
 
 std::string_view FormatName(Format format) { return format == Format::kCsv ? "csv" : "parquet"; }
@@ -64,6 +68,10 @@ Status Run::Read(Source& source) {
   const NewWriter new_writer = [this](int part) { return NewPart(part); };
   WEIR_TRY(report_.totals, ExportTable(source, new_writer, job_.options, context_.blocks,
                                        context_.clock, context_.stop, progress_));
+  if (report_.totals.wide_batches > 0) {
+    LogWarn("export {}: {} batches took more than max_batch_memory_mb ({})", job_.name,
+            report_.totals.wide_batches, FormatBytes(job_.options.max_batch_bytes));
+  }
   return source.Close();
 }
 
@@ -80,8 +88,8 @@ Status Run::CheckSpace(const pg::TableSize& size) {
                 folder, FormatBytes(free_bytes), FormatBytes(expected));
   }
   if (free_bytes < expected) {
-    report_.warnings.push_back(fmt::format("'{}' has {} free for a table of {}", folder,
-                                           FormatBytes(free_bytes), FormatBytes(expected)));
+    LogWarn("export {}: '{}' has {} free for a table of {}", job_.name, folder,
+            FormatBytes(free_bytes), FormatBytes(expected));
   }
   return Ok();
 }
@@ -126,7 +134,7 @@ ledger::RunEnd EndOf(const ExportReport& report) {
   end.files_committed = report.error.has_value() ? 0 : end.files_produced;
   end.bytes_written = report.written_bytes();
   end.bytes_read = totals.read_bytes;
-  end.retries = 0;
+  end.retries = report.retries;
   end.batches = totals.batches;
   end.rows_per_batch = totals.batches == 0 ? 0 : totals.rows / totals.batches;
   end.slept_ms = sys::Millis(totals.slept);
@@ -146,6 +154,27 @@ Status Record(ledger::Ledger& ledger, const ExportReport& report) {
     WEIR_DO(ledger.RecordFiles(report.run_id, parts));
   }
   return ledger.Finish(report.run_id, EndOf(report));
+}
+
+// Runs the job until it is done, fails for good, or has no retries left.
+Status PerformWithRetries(const ExportJob& job, const RunContext& context, Progress& progress,
+                          ExportReport& report) {
+  while (true) {
+    Run run(job, context, progress, report);
+    auto done = run.Perform();
+    const bool again = !done.ok() && done.error().code == Code::kUnavailable && run.source_opened() &&
+                       report.retries < job.retry.max_retries;
+    if (!again) return done;
+    ++report.retries;
+    const sys::Duration pause = job.retry.PauseBefore(report.retries);
+    LogWarn("export {}: {}; trying again from the start (retry {} of {})", job.name,
+            done.error().message, report.retries, job.retry.max_retries);
+    context.clock.Wait(pause, context.stop);
+    if (context.stop.asked()) return Fail(Code::kCancelled, "stopped on request");
+    progress.rows = 0;
+    progress.read_bytes = 0;
+    progress.written_bytes = 0;
+  }
 }
 
 }  // namespace
@@ -177,7 +206,8 @@ Result<ExportReport> RunExport(ExportJob job, int index, const RunContext& conte
   WEIR_TRY(const auto lock, context.ledger.LockExport(job.name));
   WEIR_DO(context.ledger.Begin(*lock, StartOf(job, report, context.run_group_id)));
   const sys::Duration start = context.clock.Now();
-  auto done = Run(job, context, progress, report).Perform();
+  context.blocks.budget().SetLimit(job.memory_limit_bytes);
+  auto done = PerformWithRetries(job, context, progress, report);
   report.duration = context.clock.Now() - start;
   report.peak_rss_bytes = sys::ReadProcessUsage().peak_rss_bytes;
   if (done.ok()) {

@@ -20,6 +20,8 @@ struct ExportJob {
   Format format = Format::kParquet;
   file::ParquetOptions parquet;
   ExportOptions options;
+  RetryPolicy retry;
+  int64_t memory_limit_bytes = mem::kUnlimited;  ///< Of everything charged to the run's blocks.
   std::string profile = "balanced";
   std::optional<int64_t> batch_size_memory_mb;
 };
@@ -43,10 +45,9 @@ struct ExportReport {
   std::optional<Error> error;           ///< Set unless status is success or skipped.
   ExportTotals totals;
   sys::Duration duration{0};
+  int64_t retries = 0;
   int64_t peak_rss_bytes = 0;           ///< Of the whole process.
   sys::Duration snapshot_hold{0};
-  std::vector<std::string> warnings;
-
   int64_t written_bytes() const;  ///< Of all parts.
 };
 
@@ -55,6 +56,8 @@ std::string NewRunGroupId(sys::Clock& clock);
 
 /// Runs `job` as number `index` of its group and records it; a failed or interrupted run is recorded too.
 ///
+/// A source that goes away once it was opened is tried again as job.retry says: nothing was published, so nothing
+/// can be twice. One that was never reached fails at once.
 /// Errors: only when the run could not be recorded: the ledger's, and kInvalid when the export runs already.
 ///         Whatever else went wrong stands in the report.
 Result<ExportReport> RunExport(ExportJob job, int index, const RunContext& context,

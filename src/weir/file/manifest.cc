@@ -65,6 +65,15 @@ Result<table::Column> ParseColumn(const Json& json) {
   return column;
 }
 
+Result<table::Schema> ParseColumns(const Json& json) {
+  table::Schema schema;
+  for (const Json& column : json) {
+    WEIR_TRY(table::Column parsed, ParseColumn(column));
+    schema.columns.push_back(std::move(parsed));
+  }
+  return schema;
+}
+
 Result<Manifest> FromJson(const Json& json) {
   const int version = json.at("version").get<int>();
   if (version != kManifestVersion) {
@@ -81,10 +90,7 @@ Result<Manifest> FromJson(const Json& json) {
   manifest.snapshot_lsn = TextOrEmpty(json.at("snapshot").at("lsn"));
   manifest.snapshot_xid = TextOrEmpty(json.at("snapshot").at("xid"));
   manifest.snapshot_taken_at = TextOrEmpty(json.at("snapshot").at("taken_at"));
-  for (const Json& column : json.at("columns")) {
-    WEIR_TRY(table::Column parsed, ParseColumn(column));
-    manifest.schema.columns.push_back(std::move(parsed));
-  }
+  WEIR_TRY(manifest.schema, ParseColumns(json.at("columns")));
   manifest.primary_key = json.at("primary_key").get<std::vector<std::string>>();
   for (const Json& part : json.at("parts")) {
     manifest.parts.push_back({part.at("path").get<std::string>(), part.at("rows").get<int64_t>(),
@@ -114,6 +120,15 @@ int64_t Manifest::total_bytes() const {
 
 std::string SchemaJson(const table::Schema& schema) {
   return Json{{"version", kManifestVersion}, {"columns", ColumnsJson(schema)}}.dump();
+}
+
+Result<table::Schema> ParseSchemaJson(std::string_view text) {
+  const Json json = Json::parse(text, nullptr, false);
+  try {
+    if (json.is_object()) return ParseColumns(json.at("columns"));
+  } catch (const Json::exception&) {
+  }
+  return Fail(Code::kCorrupt, "the weir.schema key is damaged");
 }
 
 std::string ManifestJson(const Manifest& manifest) {

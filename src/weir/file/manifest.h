@@ -33,6 +33,9 @@ struct Manifest {
 /// The columns as the JSON text that the manifest and each Parquet file's weir.schema key carry.
 std::string SchemaJson(const table::Schema& schema);
 
+/// SchemaJson read back. Errors: kCorrupt.
+Result<table::Schema> ParseSchemaJson(std::string_view json);
+
 std::string ManifestJson(const Manifest& manifest);
 
 /// Errors: kCorrupt for what is not a manifest; kInvalid for a newer major version, naming it.

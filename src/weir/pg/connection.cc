@@ -55,11 +55,24 @@ std::string FirstLine(std::string_view text) {
   return line;
 }
 
+// Every run of white space as one space, none at the end.
+std::string OneLine(std::string_view text) {
+  std::string line;
+  for (const char c : text) {
+    const bool space = c == ' ' || c == '\n' || c == '\t' || c == '\r';
+    if (!space) {
+      line += c;
+    } else if (!line.empty() && line.back() != ' ') {
+      line += ' ';
+    }
+  }
+  while (!line.empty() && line.back() == ' ') line.pop_back();
+  return line;
+}
+
 // What libpq says when no server answered; it has no SQLSTATE.
 Error ConnectError(const PGconn* handle, const Target& target) {
-  std::string reason = target.Redact(PQerrorMessage(handle));
-  while (!reason.empty() && reason.back() == '\n') reason.pop_back();
-  std::replace(reason.begin(), reason.end(), '\n', ' ');
+  std::string reason = OneLine(target.Redact(PQerrorMessage(handle)));
   if (const size_t fatal = reason.find("FATAL:  "); fatal != reason.npos) {
     reason = reason.substr(fatal + 8);
   }

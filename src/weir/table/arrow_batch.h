@@ -22,4 +22,9 @@ std::shared_ptr<arrow::Schema> ToArrow(const Schema& schema, const std::string& 
 /// Cost: O(columns), but for booleans, whose bytes are packed into bits.
 std::shared_ptr<arrow::RecordBatch> ToArrow(Batch batch, const std::shared_ptr<arrow::Schema>& schema);
 
+/// An Arrow batch of columns of `schema` as one of ours: values are copied.
+/// Errors: kCorrupt when a column is not of the schema's type.
+Result<Batch> FromArrow(const arrow::RecordBatch& batch, const Schema& schema,
+                        mem::BlockAllocator& blocks);
+
 }  // namespace weir::table
