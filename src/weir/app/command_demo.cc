@@ -1,4 +1,5 @@
-// weir demo: the main job from nothing: a private PostgreSQL, a table, an export, and proof that it is right.
+// weir demo: the main job from nothing: a private PostgreSQL, a table, an export, and proof that it
+// is right.
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -42,7 +43,7 @@ class Stage {
                                                      .keep = options.keep,
                                                      .durable = false,
                                                      .listen_tcp = false,
-                                                     .settings = {{"shared_buffers", "'256MB'"}}}));
+                                                     .settings = {{"shared_buffers", "256MB"}}}));
     stage->output_ = stage->server_->folder() + "-out";
     WEIR_DO(workshop.files.MakeFolder(stage->output_));
     return stage;
@@ -106,17 +107,20 @@ Result<Hash> HashInFiles(const extract::ExportReport& report, table::Schema* sch
 
 Status CheckSame(const Hash& source, const Hash& files) {
   if (source.rows == files.rows && source.sum == files.sum) return Ok();
-  return Fail(Code::kCorrupt,
-              "the files hold {} rows with content hash {}, the table {} rows with {}; this is a bug in "
-              "weir, please report it",
-              files.rows, files.sum, source.rows, source.sum);
+  return Fail(
+      Code::kCorrupt,
+      "the files hold {} rows with content hash {}, the table {} rows with {}; this is a bug in "
+      "weir, please report it",
+      files.rows, files.sum, source.rows, source.sum);
 }
 
 Status Seed(const Options& options, const Stage& stage, Workshop& workshop) {
   Say(options, fmt::format("Seeding content_items, {} rows ...", FormatCount(options.rows)));
   const bool bar = ChooseProgressStyle(options.quiet) == ProgressStyle::kBar;
   const auto show = [&](int64_t done, int64_t rows) {
-    if (bar) std::fprintf(stderr, "\r\033[K%s of %s rows", FormatCount(done).c_str(), FormatCount(rows).c_str());
+    if (bar)
+      std::fprintf(stderr, "\r\033[K%s of %s rows", FormatCount(done).c_str(),
+                   FormatCount(rows).c_str());
   };
   auto seeded = experiment::SeedContentItems(stage.url(), options.rows, show, workshop.stop);
   if (bar) std::fputs("\r\033[K", stderr);
@@ -134,8 +138,9 @@ Result<extract::ExportReport> Export(const Options& options, const Stage& stage,
   WEIR_TRY(const auto opened,
            ledger::OpenSqliteLedger(sys::JoinPath(stage.output(), ledger::kStateFileName),
                                     workshop.clock));
-  const extract::RunContext context{*opened.ledger, workshop.files,  workshop.clock,
-                                    workshop.stop,  workshop.blocks, extract::NewRunGroupId(workshop.clock)};
+  const extract::RunContext context{*opened.ledger,  workshop.files,
+                                    workshop.clock,  workshop.stop,
+                                    workshop.blocks, extract::NewRunGroupId(workshop.clock)};
   extract::Progress progress;
   const ProgressLine line(job.name, progress, ChooseProgressStyle(options.quiet), workshop.clock);
   return extract::RunExport(std::move(job), 1, context, progress);
@@ -148,15 +153,18 @@ Status Play(const Options& options, Workshop& workshop) {
   WEIR_TRY(const pg::Target target, pg::Target::Parse(stage->url()));
   WEIR_TRY(const extract::ExportReport report, Export(options, *stage, target, workshop));
   if (report.error.has_value()) return *report.error;
-  if (!options.quiet) std::fputs(SummaryText(report).c_str(), stdout);
+  if (!options.quiet) {
+    std::fputs(SummaryText(report).c_str(), stdout);
+    std::fputs(HarmText(report.harm).c_str(), stdout);
+  }
 
   Say(options, "Reading the Parquet back, and hashing the table in PostgreSQL ...");
   table::Schema schema;
   WEIR_TRY(const Hash files, HashInFiles(report, &schema, workshop));
   WEIR_TRY(const Hash source, HashInSource(target, schema, workshop.stop));
   WEIR_DO(CheckSame(source, files));
-  Say(options, fmt::format("Content hash {}: the same in both, over {} rows and {} columns.", files.sum,
-                           FormatCount(report.totals.rows), schema.columns.size()));
+  Say(options, fmt::format("Content hash {}: the same in both, over {} rows and {} columns.",
+                           files.sum, FormatCount(report.totals.rows), schema.columns.size()));
   if (options.keep) {
     Say(options, fmt::format("Kept: {} (files) and {} (the server's data).", stage->output(),
                              stage->server_folder()));
@@ -182,7 +190,8 @@ void AddDemo(CLI::App& app, Action& action) {
       ->check(CLI::PositiveNumber)->capture_default_str();
   command->add_flag("--keep", options->keep, "Leave the files and the server's data on disk");
   command->add_flag("--quiet", options->quiet, "Errors only");
-  command->callback([options, &action] { action = [options] { return RunDemoCommand(*options); }; });
+  command->callback(
+      [options, &action] { action = [options] { return RunDemoCommand(*options); }; });
 }
 
 }  // namespace weir::app

@@ -49,7 +49,8 @@ Result<extract::ExportJob> JobOf(const config::Config& config, const config::Exp
     WEIR_TRY(job.source.query, config::ReadQuery(config, one, workshop.files));
   }
   job.folder = config::OutputFolder(one, sys::FormatUtc(workshop.clock.WallMillis()).substr(0, 10));
-  job.format = one.format == config::Format::kCsv ? extract::Format::kCsv : extract::Format::kParquet;
+  job.format =
+      one.format == config::Format::kCsv ? extract::Format::kCsv : extract::Format::kParquet;
   job.parquet.compression = CompressionOf(one.compression);
   job.parquet.level = one.compression_level;
   job.options.skip_empty = one.skip_empty;

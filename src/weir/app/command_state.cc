@@ -142,8 +142,9 @@ void AddView(CLI::App& state, const char* name, const char* help, Show show, Act
   const auto options = std::make_shared<Options>();
   auto* config = command->add_option("-c,--config", options->config_path,
                                      "Configuration whose folder holds the state file");
-  auto* file = command->add_option("--state", options->state_path,
-                                   "The state file itself, such as DIR/.weir_state.db of an export");
+  auto* file =
+      command->add_option("--state", options->state_path,
+                          "The state file itself, such as DIR/.weir_state.db of an export");
   config->excludes(file);
   command->add_option("-e,--export", options->export_name, "Only this export");
   command->add_option("-l,--limit", options->filter.limit, "Newest rows shown")
@@ -162,7 +163,8 @@ void AddView(CLI::App& state, const char* name, const char* help, Show show, Act
 void AddState(CLI::App& app, Action& action) {
   CLI::App* state = app.add_subcommand("state", "Show what ran, what it wrote, what it cost");
   state->require_subcommand(1);
-  AddView(*state, "runs", "Runs, newest first: rows, sizes, and where the time went", ShowRuns, action);
+  AddView(*state, "runs", "Runs, newest first: rows, sizes, and where the time went", ShowRuns,
+          action);
   AddView(*state, "files", "Files that runs wrote", ShowFiles, action);
   AddView(*state, "harm", "What runs cost the source, by metric", ShowHarm, action);
 }

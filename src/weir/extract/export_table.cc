@@ -113,7 +113,8 @@ class Reader {
     return Ok();
   }
 
-  // Rests are taken in pieces long enough that waking up late does not count; what a rest took is what it paid.
+  // Rests are taken in pieces long enough that waking up late does not count; what a rest took is
+  // what it paid.
   void Rest(int64_t rows) {
     constexpr sys::Duration kLeastRest = std::chrono::milliseconds(50);
     rest_owed_ += options_.pace.RestAfter(rows);
@@ -127,20 +128,21 @@ class Reader {
     if (options_.max_batch_bytes > 0 && batch_bytes > options_.max_batch_bytes) {
       ++totals_.wide_batches;
       if (options_.wide_batch == WideBatch::kFail) {
-        return Fail(Code::kExhausted,
-                    "the row before row {} takes {}, over max_batch_memory_mb ({}); raise it or leave "
-                    "a column out",
-                    parser_.row_count() + 1, FormatBytes(batch_bytes),
-                    FormatBytes(options_.max_batch_bytes));
+        return Fail(
+            Code::kExhausted,
+            "the row before row {} takes {}, over max_batch_memory_mb ({}); raise it or leave "
+            "a column out",
+            parser_.row_count() + 1, FormatBytes(batch_bytes),
+            FormatBytes(options_.max_batch_bytes));
       }
     }
     const mem::Budget& budget = blocks_.budget();
     if (budget.used_bytes() <= budget.limit_bytes()) return Ok();
-    return Fail(Code::kExhausted,
-                "at row {} memory reached {}, over the limit of {}; raise memory_threshold_mb or leave "
-                "a wide column out",
-                parser_.row_count(), FormatBytes(budget.used_bytes()),
-                FormatBytes(budget.limit_bytes()));
+    return Fail(
+        Code::kExhausted,
+        "at row {} memory reached {}, over the limit of {}; raise memory_threshold_mb or leave "
+        "a wide column out",
+        parser_.row_count(), FormatBytes(budget.used_bytes()), FormatBytes(budget.limit_bytes()));
   }
 
   Source& source_;

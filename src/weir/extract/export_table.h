@@ -1,5 +1,6 @@
 #pragma once
-// ExportTable: one source into the files of one folder. Reading and decoding overlap with encoding and writing.
+// ExportTable: one source into the files of one folder. Reading and decoding overlap with encoding
+// and writing.
 #include <functional>
 #include <string>
 #include <vector>
@@ -14,13 +15,13 @@
 
 namespace weir::extract {
 
-/// Batches hold about this many bytes of the COPY stream, and two wait at most: large enough that hand-over costs
-/// nothing, small enough that reader, queue and encoder together stay near 20 MB.
+/// Batches hold about this many bytes of the COPY stream, and two wait at most: large enough that
+/// hand-over costs nothing, small enough that reader, queue and encoder together stay near 20 MB.
 inline constexpr int64_t kBatchBytes = 4 << 20;
 inline constexpr int64_t kQueueBytes = 4 << 20;
 
-/// What to do with a batch over max_batch_bytes. Batches are cut to that size in any case, so only a row wider than
-/// it makes such a batch.
+/// What to do with a batch over max_batch_bytes. Batches are cut to that size in any case, so only
+/// a row wider than it makes such a batch.
 enum class WideBatch { kWarn, kFail };
 
 struct ExportOptions {
@@ -56,8 +57,9 @@ struct ExportTotals {
 
 /// Reads `source` to its end. Uses this thread to read and one more to encode.
 ///
-/// Errors: of the connection, the parser and the writer; the first one wins. kCancelled when `stop` was asked for;
-///         the server's query is then cancelled. Files already begun are left for OutputFolder to remove.
+/// Errors: of the connection, the parser and the writer; the first one wins. kCancelled when `stop`
+///         was asked for; the server's query is then cancelled. Files already begun are left for
+///         OutputFolder to remove.
 Result<ExportTotals> ExportTable(Source& source, const NewWriter& new_writer,
                                  const ExportOptions& options, mem::BlockAllocator& blocks,
                                  sys::Clock& clock, const sys::Stop& stop, Progress& progress);

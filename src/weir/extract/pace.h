@@ -6,8 +6,8 @@
 
 namespace weir::extract {
 
-/// Row-proportional rest: throttle_ms per `batch_size` rows, however the rows are batched. A rest per batch would
-/// cost more the smaller the batches are, for the same harm done to the source.
+/// Row-proportional rest: throttle_ms per `batch_size` rows, however the rows are batched. A rest
+/// per batch would cost more the smaller the batches are, for the same harm done to the source.
 struct ThrottlePace {
   int64_t throttle_ms = 0;
   int64_t batch_size = 10'000;  ///< Rows; the profile's, on COPY too.

@@ -12,6 +12,8 @@
 namespace weir::extract {
 namespace {
 
+constexpr sys::Duration kHarmSample = std::chrono::seconds(1);
+
 // Carries one export through its steps; they share what is below.
 class Run {
  public:
@@ -20,13 +22,13 @@ class Run {
 
   /// Everything between Begin and Finish of the ledger.
   Status Perform() {
-    WEIR_TRY(const auto source, Source::Open(job_.source, context_.stop));
-    source_opened_ = true;
-    WEIR_DO(CheckSpace(source->size()));
-    WEIR_TRY(output_, file::OutputFolder::Open(context_.files, job_.folder, report_.run_id));
-    Describe(*source);
-    auto read = Read(*source);
-    report_.snapshot_hold = source->snapshot_hold();
+    meter_ = pg::HarmMeter::Start({.target = job_.source.target,
+                                   .run_id = report_.run_id,
+                                   .table = job_.source.table ? job_.source.table->Display() : "",
+                                   .sample_interval = kHarmSample},
+                                  context_.clock, context_.stop);
+    auto read = ReadSource();
+    report_.harm = meter_->Finish(report_.snapshot_hold, report_.totals.copy);
     WEIR_DO(std::move(read));
     if (report_.totals.parts.empty()) return Ok();  // skip_empty: the previous output stays.
     manifest_.parts = report_.totals.parts;
@@ -36,6 +38,7 @@ class Run {
   bool source_opened() const { return source_opened_; }
 
  private:
+  Status ReadSource();
   void Describe(const Source& source);
   Status Read(Source& source);
   Status CheckSpace(const pg::TableSize& size);
@@ -47,10 +50,23 @@ class Run {
   ExportReport& report_;
   std::unique_ptr<file::OutputFolder> output_;
   file::Manifest manifest_;
+  std::unique_ptr<pg::HarmMeter> meter_;
   bool source_opened_ = false;
 };
 
 std::string_view FormatName(Format format) { return format == Format::kCsv ? "csv" : "parquet"; }
+
+// The source is closed when this returns, its sessions' counters flushed.
+Status Run::ReadSource() {
+  WEIR_TRY(const auto source, Source::Open(job_.source, context_.stop));
+  source_opened_ = true;
+  WEIR_DO(CheckSpace(source->size()));
+  WEIR_TRY(output_, file::OutputFolder::Open(context_.files, job_.folder, report_.run_id));
+  Describe(*source);
+  auto read = Read(*source);
+  report_.snapshot_hold = source->snapshot_hold();
+  return read;
+}
 
 void Run::Describe(const Source& source) {
   manifest_.run_id = report_.run_id;
@@ -72,10 +88,12 @@ Status Run::Read(Source& source) {
     LogWarn("export {}: {} batches took more than max_batch_memory_mb ({})", job_.name,
             report_.totals.wide_batches, FormatBytes(job_.options.max_batch_bytes));
   }
+  meter_->SampleNow();  // The snapshot is never older than now.
   return source.Close();
 }
 
-// The table's size in PostgreSQL, compressed as it is there, is a fair guess of its size as zstd Parquet.
+// The table's size in PostgreSQL, compressed as it is there, is a fair guess of its size as zstd
+// Parquet.
 Status Run::CheckSpace(const pg::TableSize& size) {
   std::string folder = sys::ParentPath(job_.folder);
   while (!context_.files.Exists(folder)) folder = sys::ParentPath(folder);
@@ -135,6 +153,9 @@ ledger::RunEnd EndOf(const ExportReport& report) {
   end.bytes_written = report.written_bytes();
   end.bytes_read = totals.read_bytes;
   end.retries = report.retries;
+  for (const pg::HarmMetric& metric : report.harm.metrics) {
+    if (metric.metric == "pg_temp_bytes") end.pg_temp_bytes_delta = metric.delta;
+  }
   end.batches = totals.batches;
   end.rows_per_batch = totals.batches == 0 ? 0 : totals.rows / totals.batches;
   end.slept_ms = sys::Millis(totals.slept);
@@ -153,6 +174,11 @@ Status Record(ledger::Ledger& ledger, const ExportReport& report) {
     }
     WEIR_DO(ledger.RecordFiles(report.run_id, parts));
   }
+  std::vector<ledger::Harm> harm;
+  for (const pg::HarmMetric& metric : report.harm.metrics) {
+    harm.push_back({metric.metric, metric.delta});
+  }
+  WEIR_DO(ledger.RecordHarm(report.run_id, harm));
   return ledger.Finish(report.run_id, EndOf(report));
 }
 
@@ -162,8 +188,8 @@ Status PerformWithRetries(const ExportJob& job, const RunContext& context, Progr
   while (true) {
     Run run(job, context, progress, report);
     auto done = run.Perform();
-    const bool again = !done.ok() && done.error().code == Code::kUnavailable && run.source_opened() &&
-                       report.retries < job.retry.max_retries;
+    const bool again = !done.ok() && done.error().code == Code::kUnavailable &&
+                       run.source_opened() && report.retries < job.retry.max_retries;
     if (!again) return done;
     ++report.retries;
     const sys::Duration pause = job.retry.PauseBefore(report.retries);

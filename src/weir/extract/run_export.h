@@ -7,6 +7,7 @@
 #include "weir/extract/export_table.h"
 #include "weir/file/parquet_writer.h"
 #include "weir/ledger/ledger.h"
+#include "weir/pg/harm_meter.h"
 
 namespace weir::extract {
 
@@ -48,18 +49,20 @@ struct ExportReport {
   int64_t retries = 0;
   int64_t peak_rss_bytes = 0;           ///< Of the whole process.
   sys::Duration snapshot_hold{0};
+  pg::HarmReport harm;
   int64_t written_bytes() const;  ///< Of all parts.
 };
 
 /// "20261130T111535-3f9ac2": names a run of any number of exports. Unique by its random end.
 std::string NewRunGroupId(sys::Clock& clock);
 
-/// Runs `job` as number `index` of its group and records it; a failed or interrupted run is recorded too.
+/// Runs `job` as number `index` of its group and records it; a failed or interrupted run is
+/// recorded too.
 ///
-/// A source that goes away once it was opened is tried again as job.retry says: nothing was published, so nothing
-/// can be twice. One that was never reached fails at once.
-/// Errors: only when the run could not be recorded: the ledger's, and kInvalid when the export runs already.
-///         Whatever else went wrong stands in the report.
+/// A source that goes away once it was opened is tried again as job.retry says: nothing was
+/// published, so nothing can be twice. One that was never reached fails at once.
+/// Errors: only when the run could not be recorded: the ledger's, and kInvalid when the export runs
+///         already. Whatever else went wrong stands in the report.
 Result<ExportReport> RunExport(ExportJob job, int index, const RunContext& context,
                                Progress& progress);
 

@@ -33,7 +33,8 @@ std::string ContentHashSql(const std::string& table, const std::vector<std::stri
   for (const std::string& column : columns) {
     if (!row_text.empty()) row_text += " || E'\\x1f' || ";
     // concat() prints a value as COPY and psql do; a cast to text would print booleans as words.
-    row_text += fmt::format("CASE WHEN {0} IS NULL THEN E'\\x1e' ELSE pg_catalog.concat({0}) END", column);
+    row_text +=
+        fmt::format("CASE WHEN {0} IS NULL THEN E'\\x1e' ELSE pg_catalog.concat({0}) END", column);
   }
   return fmt::format(
       "SELECT count(*), coalesce(sum(('x' || substr(md5({}), 1, 16))::bit(64)::bigint), 0) FROM {}",

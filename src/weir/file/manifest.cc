@@ -38,7 +38,8 @@ Result<table::Type> ParseType(std::string_view name) {
   }
   if (name.starts_with("decimal(")) {
     type.kind = table::Kind::kDecimal;
-    if (std::sscanf(std::string(name).c_str(), "decimal(%d,%d)", &type.precision, &type.scale) == 2) {
+    if (std::sscanf(std::string(name).c_str(), "decimal(%d,%d)", &type.precision, &type.scale) ==
+        2) {
       return type;
     }
   }
@@ -77,10 +78,11 @@ Result<table::Schema> ParseColumns(const Json& json) {
 Result<Manifest> FromJson(const Json& json) {
   const int version = json.at("version").get<int>();
   if (version != kManifestVersion) {
-    return Fail(Code::kInvalid,
-                "manifest version {} is not known here (this version of weir reads {}); use a newer "
-                "weir",
-                version, kManifestVersion);
+    return Fail(
+        Code::kInvalid,
+        "manifest version {} is not known here (this version of weir reads {}); use a newer "
+        "weir",
+        version, kManifestVersion);
   }
   Manifest manifest;
   manifest.run_id = json.at("run_id").get<std::string>();
@@ -132,7 +134,9 @@ Result<table::Schema> ParseSchemaJson(std::string_view text) {
 }
 
 std::string ManifestJson(const Manifest& manifest) {
-  const auto or_null = [](const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); };
+  const auto or_null = [](const std::string& text) {
+    return text.empty() ? Json(nullptr) : Json(text);
+  };
   Json parts = Json::array();
   for (const FilePart& part : manifest.parts) {
     parts.push_back(

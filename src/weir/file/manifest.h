@@ -1,5 +1,6 @@
 #pragma once
-// Manifest: which files of an export exist and are whole. Written last; docs/formats/manifest.md is its contract.
+// Manifest: which files of an export exist and are whole. Written last; docs/formats/manifest.md is
+//           its contract.
 #include <optional>
 #include <string>
 #include <vector>

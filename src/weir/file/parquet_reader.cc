@@ -74,7 +74,8 @@ Status ArrowParquetReader::Start(int64_t batch_rows) {
 Status ArrowParquetReader::ReadSchema(const parquet::FileMetaData& metadata) {
   const auto& keys = metadata.key_value_metadata();
   const int at = keys == nullptr ? -1 : keys->FindKey("weir.schema");
-  if (at < 0) return Fail(Code::kInvalid, "'{}' was not written by weir: no weir.schema key", path_);
+  if (at < 0)
+    return Fail(Code::kInvalid, "'{}' was not written by weir: no weir.schema key", path_);
   WEIR_TRY(schema_, ParseSchemaJson(keys->value(at)), "'{}'", path_);
   return Ok();
 }

@@ -24,7 +24,8 @@ class ParquetReader {
   virtual Result<table::Batch> Next() = 0;
 };
 
-/// Errors: kNotFound; kCorrupt for what is not a Parquet file; kInvalid for one that weir did not write.
+/// Errors: kNotFound; kCorrupt for what is not a Parquet file; kInvalid for one that weir did not
+///         write.
 /// Requires: `blocks` outlives the reader and its batches.
 Result<std::unique_ptr<ParquetReader>> OpenParquet(const std::string& path, int64_t batch_rows,
                                                    mem::BlockAllocator& blocks);

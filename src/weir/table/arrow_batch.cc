@@ -89,7 +89,8 @@ bool BitAt(const uint8_t* bits, int64_t at) { return (bits[at / 8] >> (at % 8) &
 std::optional<Buffer> CopyValidity(const arrow::ArrayData& data, mem::BlockAllocator& blocks) {
   if (data.GetNullCount() == 0) return std::nullopt;
   Buffer validity(blocks);
-  std::memset(validity.Extend((data.length + 7) / 8), 0, static_cast<size_t>((data.length + 7) / 8));
+  std::memset(validity.Extend((data.length + 7) / 8), 0,
+              static_cast<size_t>((data.length + 7) / 8));
   for (int64_t row = 0; row < data.length; ++row) {
     if (BitAt(data.buffers[0]->data(), data.offset + row)) {
       validity.data()[row / 8] |= static_cast<uint8_t>(1 << (row % 8));
@@ -101,7 +102,8 @@ std::optional<Buffer> CopyValidity(const arrow::ArrayData& data, mem::BlockAlloc
 Result<ColumnData> FromArrowData(const arrow::ArrayData& data, const Type& type,
                                  mem::BlockAllocator& blocks);
 
-// Text, json, binary and lists: offsets from zero, then bytes or elements between the first and the last.
+// Text, json, binary and lists: offsets from zero, then bytes or elements between the first and the
+// last.
 Result<ColumnData> FromArrowOffsets(const arrow::ArrayData& data, ColumnData column,
                                     mem::BlockAllocator& blocks) {
   const auto* offsets = data.GetValues<int32_t>(1);
@@ -169,7 +171,8 @@ std::shared_ptr<arrow::Schema> ToArrow(const Schema& schema, const std::string& 
     fields.push_back(
         arrow::field(column.name, ToArrowType(column.type), column.nullable, std::move(metadata)));
   }
-  return arrow::schema(std::move(fields), arrow::key_value_metadata({"weir.schema"}, {schema_json}));
+  return arrow::schema(std::move(fields),
+                       arrow::key_value_metadata({"weir.schema"}, {schema_json}));
 }
 
 std::shared_ptr<arrow::RecordBatch> ToArrow(Batch batch,
@@ -189,8 +192,8 @@ Result<Batch> FromArrow(const arrow::RecordBatch& batch, const Schema& schema,
   out.row_count = batch.num_rows();
   for (int at = 0; at < batch.num_columns(); ++at) {
     const Column& column = schema.columns[static_cast<size_t>(at)];
-    WEIR_TRY(ColumnData data, FromArrowData(*batch.column_data(at), column.type, blocks), "column {}",
-             column.name);
+    WEIR_TRY(ColumnData data, FromArrowData(*batch.column_data(at), column.type, blocks),
+             "column {}", column.name);
     out.size_bytes += data.size_bytes();
     out.columns.push_back(std::move(data));
   }
