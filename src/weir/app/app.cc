@@ -42,6 +42,7 @@ int Main(int argc, char** argv) {
   app.add_flag("-v,--verbose", verbose, "Say more on stderr");
   Action action;
   AddExport(app, action);
+  AddBench(app, action);
 
   int code = 0;
   if (Parse(app, argc, argv, &code) != 0) return code;

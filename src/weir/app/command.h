@@ -14,6 +14,7 @@ namespace weir::app {
 using Action = std::function<int()>;
 
 void AddExport(CLI::App& app, Action& action);
+void AddBench(CLI::App& app, Action& action);
 
 /// Prints "weir: <message>" to stderr; gives the error's exit code.
 int Report(const Error& error);
