@@ -35,7 +35,7 @@ URL_HOST = re.compile(r"https?://([^\s/\"'<>)`\]:\\]+)")
 BARE_HOST = re.compile(r"(?<![\w.-])(?:[a-z0-9-]+\.)+(?:org|com)\b")
 KNOWN_HOST = re.compile(
     r"127\.0\.0\.1|\[|[^.]*|.*[{$].*|(.*\.)?(example(\.\w+)?|test|invalid|apache\.org|gnu\.org|"
-    r"postgresql\.org|rfc-editor\.org)")
+    r"postgresql\.org|rfc-editor\.org|w3\.org)")
 Problems = Iterator[tuple[str, int, str]]  # path, line, what is wrong
 
 

@@ -46,6 +46,7 @@ int Main(int argc, char** argv) {
   AddRun(app, action);
   AddExport(app, action);
   AddState(app, action);
+  AddBench(app, action);
 
   int code = 0;
   if (Parse(app, argc, argv, &code) != 0) return code;

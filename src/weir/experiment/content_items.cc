@@ -15,11 +15,13 @@ constexpr std::string_view kStepLine = "-- step: ";
 // Progress is told about once a second, and a stop is not kept waiting for longer.
 constexpr int64_t kContentItemsRange = 20'000;
 constexpr int64_t kNarrowRange = 500'000;
+constexpr int64_t kWideColumnsRange = 100;
 
 struct SeedTable {
   std::string_view name;
-  std::string_view script;
+  std::string script;
   int64_t range_rows;
+  std::string remark;  // What tells this table from others of its name and number of rows.
 };
 
 struct Step {
@@ -55,7 +57,9 @@ std::string Filled(std::string_view sql, int64_t first, int64_t last) {
 }
 
 // Kept as the table's comment once it is complete.
-std::string Mark(int64_t rows) { return fmt::format("weir seed table, rows 1 to {}", rows); }
+std::string Mark(const SeedTable& table, int64_t rows) {
+  return fmt::format("weir seed table, rows 1 to {}{}", rows, table.remark);
+}
 
 // True when a complete table of this size is there already.
 Result<bool> AlreadySeeded(pg::Connection& connection, const SeedTable& table, int64_t rows) {
@@ -63,11 +67,11 @@ Result<bool> AlreadySeeded(pg::Connection& connection, const SeedTable& table, i
            connection.QueryRow("SELECT to_regclass($1)::text, obj_description(to_regclass($1))",
                                {std::string(table.name)}));
   if (!row[0]) return false;
-  if (row[1] == Mark(rows)) return true;
+  if (row[1] == Mark(table, rows)) return true;
   return Fail(Code::kInvalid,
-              "a table of that name is there and is not a seed table of {} rows: drop it, or name "
-              "another database",
-              rows);
+              "a table of that name is there and is not a seed table of {} rows{}: drop it, or "
+              "name another database",
+              rows, table.remark);
 }
 
 Status InsertRows(pg::Connection& connection, const SeedTable& table, std::string_view sql,
@@ -91,7 +95,7 @@ Status RunScript(pg::Connection& connection, const SeedTable& table, int64_t row
       WEIR_DO(connection.Exec(Filled(step.sql, 1, rows)), "step {}", step.name);
     }
   }
-  return connection.Exec(fmt::format("COMMENT ON TABLE {} IS '{}'", table.name, Mark(rows)));
+  return connection.Exec(fmt::format("COMMENT ON TABLE {} IS '{}'", table.name, Mark(table, rows)));
 }
 
 Status Seed(const SeedTable& table, const std::string& url, int64_t rows,
@@ -109,12 +113,27 @@ Status Seed(const SeedTable& table, const std::string& url, int64_t rows,
 
 Status SeedContentItems(const std::string& url, int64_t rows, const SeedProgress& progress,
                         const sys::Stop& stop) {
-  return Seed({"content_items", sql::kContentItems, kContentItemsRange}, url, rows, progress, stop);
+  const SeedTable table{"content_items", std::string(sql::kContentItems), kContentItemsRange, ""};
+  return Seed(table, url, rows, progress, stop);
 }
 
 Status SeedNarrow(const std::string& url, int64_t rows, const SeedProgress& progress,
                   const sys::Stop& stop) {
-  return Seed({"narrow", sql::kNarrow, kNarrowRange}, url, rows, progress, stop);
+  const SeedTable table{"narrow", std::string(sql::kNarrow), kNarrowRange, ""};
+  return Seed(table, url, rows, progress, stop);
+}
+
+Status SeedWideValue(const std::string& url, int64_t megabytes, const sys::Stop& stop) {
+  SeedTable table{"wide_value", std::string(sql::kWideValue), kWideValueRows,
+                  fmt::format(", one of {} MB", megabytes)};
+  ReplaceAll(table.script, ":megabytes", std::to_string(megabytes));
+  return Seed(table, url, kWideValueRows, nullptr, stop);
+}
+
+Status SeedWideColumns(const std::string& url, int64_t rows, const SeedProgress& progress,
+                       const sys::Stop& stop) {
+  const SeedTable table{"wide_columns", std::string(sql::kWideColumns), kWideColumnsRange, ""};
+  return Seed(table, url, rows, progress, stop);
 }
 
 }  // namespace weir::experiment

@@ -165,6 +165,12 @@ Result<std::string> FindServerPrograms() {
               kOldestVersion);
 }
 
+Status CheckServerFolder(const std::string& folder) {
+  WEIR_TRY(const auto user, ServerUser());
+  WEIR_DO(ServerFolder::CheckPath(folder, user));
+  return Ok();
+}
+
 LocalServer::LocalServer(LocalServerOptions options, std::string bin,
                          std::optional<sys::User> user, std::unique_ptr<ServerFolder> folder)
     : options_(std::move(options)),

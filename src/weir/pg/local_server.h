@@ -81,6 +81,10 @@ class LocalServer {
   std::unique_ptr<sys::Child> server_;
 };
 
+/// Ok when a LocalServer could live in `folder`, which need not be there yet. Makes nothing.
+/// Errors: kInvalid when it is too long for a socket or out of reach of the server's user.
+Status CheckServerFolder(const std::string& folder);
+
 /// The folder with this machine's PostgreSQL programs: $WEIR_PG_BIN, else what pg_config says, else
 /// the newest /usr/lib/postgresql/*/bin, from version 12 on.
 /// Errors: kNotFound, with the remedy.

@@ -115,6 +115,10 @@ TEST_F(LocalServerTest, RefusesWhatCannotWorkInOneSentence) {
   auto result = LocalServer::Start(options);
   ASSERT_FALSE(result.ok());
   EXPECT_NE(result.error().message.find("too long for a Unix socket"), std::string::npos);
+  const auto checked = CheckServerFolder(options.folder);
+  ASSERT_FALSE(checked.ok());
+  EXPECT_EQ(result.error().message, "private PostgreSQL: " + checked.error().message);
+  EXPECT_TRUE(CheckServerFolder(folder_ + "/not_there_yet").ok());
 
   options.folder = folder_ + "/full";
   std::filesystem::create_directory(options.folder);

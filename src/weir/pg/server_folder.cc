@@ -95,6 +95,23 @@ bool CanReach(const std::string& path, const sys::User& user) {
 
 std::string ServerFolder::Path(std::string_view name) const { return sys::JoinPath(path_, name); }
 
+Result<std::string> ServerFolder::CheckPath(const std::string& wanted,
+                                            const std::optional<sys::User>& user) {
+  WEIR_TRY(std::string path, AbsolutePath(wanted));
+  if (path.size() > kLongestFolder) {
+    return Fail(Code::kInvalid,
+                "folder '{}' is too long for a Unix socket: {} bytes, at most {}; choose a "
+                "shorter one",
+                path, path.size(), kLongestFolder);
+  }
+  if (user && !CanReach(path, *user)) {
+    return Fail(Code::kInvalid,
+                "user '{}' cannot reach folder '{}': choose one outside of private folders",
+                user->name, path);
+  }
+  return path;
+}
+
 Result<std::unique_ptr<ServerFolder>> ServerFolder::Open(const std::string& wanted, bool keep,
                                                          const std::optional<sys::User>& user) {
   std::string path;
@@ -104,18 +121,7 @@ Result<std::unique_ptr<ServerFolder>> ServerFolder::Open(const std::string& want
     path = sys::JoinPath(parent, fmt::format("{}XXXXXX", kPrefix));
     if (mkdtemp(path.data()) == nullptr) return FromErrno("make folder", path);
   } else {
-    WEIR_TRY(path, AbsolutePath(wanted));
-    if (path.size() > kLongestFolder) {
-      return Fail(Code::kInvalid,
-                  "folder '{}' is too long for a Unix socket: {} bytes, at most {}; choose a "
-                  "shorter one",
-                  path, path.size(), kLongestFolder);
-    }
-    if (user && !CanReach(path, *user)) {
-      return Fail(Code::kInvalid,
-                  "user '{}' cannot reach folder '{}': choose one outside of private folders",
-                  user->name, path);
-    }
+    WEIR_TRY(path, CheckPath(wanted, user));
   }
   std::unique_ptr<ServerFolder> folder(new ServerFolder(path, keep));
   if (wanted.empty()) {

@@ -22,6 +22,10 @@ class ServerFolder {
   /// Errors: kInvalid when it is too long for a socket, not ours, in use, or out of `user`'s reach.
   static Result<std::unique_ptr<ServerFolder>> Open(const std::string& wanted, bool keep,
                                                     const std::optional<sys::User>& user);
+  /// `wanted` as an absolute path, if a server of `user` can live there. Makes nothing.
+  /// Errors: kInvalid when it is too long for a socket or out of `user`'s reach.
+  static Result<std::string> CheckPath(const std::string& wanted,
+                                       const std::optional<sys::User>& user);
   ~ServerFolder();
   ServerFolder(const ServerFolder&) = delete;
   ServerFolder& operator=(const ServerFolder&) = delete;

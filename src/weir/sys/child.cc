@@ -5,6 +5,7 @@
 #include <pwd.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -17,7 +18,7 @@ namespace weir::sys {
 namespace {
 
 // What the child was doing when it failed before the program ran.
-enum class Stage : int { kUser, kParent, kFolder, kOutput, kProgram };
+enum class Stage : int { kUser, kParent, kFolder, kOutput, kErrors, kProgram };
 
 struct Failure {
   Stage stage;
@@ -46,6 +47,11 @@ struct Plan {
   _exit(127);
 }
 
+// Opens a file that the child appends to; -1 when it cannot. For the forked process.
+int OpenForAppend(const std::string& path) {
+  return open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW, 0600);
+}
+
 // Runs in the forked process: async-signal-safe calls only.
 [[noreturn]] void BecomeProgram(const Plan& plan) {
   const ChildOptions& options = *plan.options;
@@ -65,12 +71,13 @@ struct Plan {
   if (chdir(options.folder.c_str()) != 0) Give(plan, Stage::kFolder);
 
   const int input = open("/dev/null", O_RDONLY);
-  const int output = open(options.output_path.c_str(),
-                          O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW, 0600);
+  const int output = OpenForAppend(options.output_path);
   if (output < 0) Give(plan, Stage::kOutput);
+  const int errors = options.error_path.empty() ? output : OpenForAppend(options.error_path);
+  if (errors < 0) Give(plan, Stage::kErrors);
   dup2(input, 0);
   dup2(output, 1);
-  dup2(output, 2);
+  dup2(errors, 2);
   close_range(3, ~0U, CLOSE_RANGE_CLOEXEC);
   execve(plan.argv[0], plan.argv.data(), plan.environment.data());
   Give(plan, Stage::kProgram);
@@ -88,8 +95,10 @@ Error Explain(const Failure& failure, const ChildOptions& options) {
       return Fail(Code::kInvalid, "{} cannot enter folder '{}': {}; choose one it can reach", who,
                   options.folder, why);
     case Stage::kOutput:
+    case Stage::kErrors:
       return Fail(failure.number == ENOSPC ? Code::kExhausted : Code::kInvalid,
-                  "{} cannot write '{}': {}", who, options.output_path, why);
+                  "{} cannot write '{}': {}", who,
+                  failure.stage == Stage::kOutput ? options.output_path : options.error_path, why);
     case Stage::kProgram: break;
   }
   return Fail(failure.number == ENOENT ? Code::kNotFound : Code::kInvalid,
@@ -105,6 +114,16 @@ std::optional<Failure> ReadFailure(int fd) {
   } while (got < 0 && errno == EINTR);
   if (got != static_cast<ssize_t>(sizeof failure)) return std::nullopt;
   return failure;
+}
+
+ChildUsage UsageOf(const rusage& used) {
+  constexpr int64_t kMicros = 1'000'000;
+  ChildUsage usage;
+  usage.peak_rss_bytes = int64_t{used.ru_maxrss} * 1024;
+  usage.user_micros = used.ru_utime.tv_sec * kMicros + used.ru_utime.tv_usec;
+  usage.system_micros = used.ru_stime.tv_sec * kMicros + used.ru_stime.tv_usec;
+  usage.major_faults = used.ru_majflt;
+  return usage;
 }
 
 int ExitCodeOf(int wait_status) {
@@ -180,7 +199,9 @@ void Child::Run(const ChildOptions& options) {
   }
   const std::lock_guard lock(mutex_);
   int wait_status = 0;
-  exit_code_ = waitpid(pid, &wait_status, 0) == pid ? ExitCodeOf(wait_status) : 127;
+  rusage used{};
+  exit_code_ = wait4(pid, &wait_status, 0, &used) == pid ? ExitCodeOf(wait_status) : 127;
+  usage_ = UsageOf(used);
   changed_.notify_all();
 }
 
@@ -199,6 +220,12 @@ std::optional<int> Child::WaitFor(std::chrono::milliseconds timeout) {
   std::unique_lock lock(mutex_);
   changed_.wait_for(lock, timeout, [&] { return exit_code_.has_value(); });
   return exit_code_;
+}
+
+ChildUsage Child::usage() {
+  const std::lock_guard lock(mutex_);
+  WEIR_ASSERT(exit_code_.has_value());
+  return usage_;
 }
 
 int Child::Wait() {

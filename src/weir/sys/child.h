@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <condition_variable>
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -31,8 +32,19 @@ struct ChildOptions {
   std::vector<std::string> environment;  ///< "NAME=value"; nothing else is passed on.
   std::string folder;                    ///< Where it runs; its user must be able to enter it.
   std::string output_path;               ///< Its stdout and stderr are appended here, mode 0600.
+  std::string error_path;                ///< Where not empty: its stderr goes here instead.
   std::optional<User> user;              ///< Needs root. None: the user of this process.
   int death_signal = 9;                  ///< What it gets when this process dies, even by kill -9.
+};
+
+/// What a child that has ended used of the machine, as wait4 tells it.
+struct ChildUsage {
+  /// Of the program and of the forked copy of this process before it, so never below what this
+  /// process had resident when it forked.
+  int64_t peak_rss_bytes = 0;
+  int64_t user_micros = 0;
+  int64_t system_micros = 0;
+  int64_t major_faults = 0;
 };
 
 /// A running or finished child process, in a session of its own: a terminal's Ctrl-C spares it.
@@ -58,6 +70,8 @@ class Child {
   std::optional<int> WaitFor(std::chrono::milliseconds timeout);
   /// The same, however long it takes.
   int Wait();
+  /// Requires: it has ended.
+  ChildUsage usage();
 
  private:
   Child() = default;
@@ -67,6 +81,7 @@ class Child {
   std::condition_variable changed_;
   std::optional<Status> started_;
   std::optional<int> exit_code_;
+  ChildUsage usage_;
   pid_t pid_ = -1;
   std::thread keeper_;
 };

@@ -28,6 +28,7 @@ class ChildTest : public testing::Test {
             .environment = {"PATH=/usr/bin:/bin", "COLOUR=green"},
             .folder = folder_,
             .output_path = folder_ + "/output",
+            .error_path = "",
             .user = std::nullopt};
   }
   std::string Output() {
@@ -47,6 +48,33 @@ bool Ends(pid_t pid) {
   const int ready = poll(&watched, 1, 60'000);
   close(fd);
   return ready == 1;
+}
+
+TEST_F(ChildTest, StderrGoesApartWhereAskedTo) {
+  ChildOptions options = Shell("echo out; echo oops >&2");
+  options.error_path = folder_ + "/errors";
+  auto child = Child::Start(options);
+  ASSERT_TRUE(child.ok()) << child.error().message;
+  EXPECT_EQ(child.value()->Wait(), 0);
+  EXPECT_EQ(Output(), "out\n");
+  std::stringstream errors;
+  errors << std::ifstream(options.error_path).rdbuf();
+  EXPECT_EQ(errors.str(), "oops\n");
+
+  options.error_path = folder_ + "/none/errors";
+  const auto refused = Child::Start(options);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_NE(refused.error().message.find("none/errors"), std::string::npos);
+}
+
+TEST_F(ChildTest, TellsWhatTheChildUsed) {
+  auto child = Child::Start(Shell("exec head -c 64000000 /dev/zero | tail -c 64000000 >/dev/null"));
+  ASSERT_TRUE(child.ok()) << child.error().message;
+  EXPECT_EQ(child.value()->Wait(), 0);
+  const ChildUsage usage = child.value()->usage();
+  EXPECT_GT(usage.peak_rss_bytes, 64'000'000);  // tail keeps all of it.
+  EXPECT_LT(usage.peak_rss_bytes, 640'000'000);
+  EXPECT_GT(usage.user_micros + usage.system_micros, 0);
 }
 
 TEST_F(ChildTest, RunsInItsFolderWithItsEnvironmentOnly) {

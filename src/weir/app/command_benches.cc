@@ -1,0 +1,203 @@
+// weir bench extract|throttle|report|compare: measure, resume, show, compare. The plural, because
+// command_bench.cc would be built as a binary of its own.
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <memory>
+#include <set>
+
+#include "weir/app/command.h"
+#include "weir/app/workshop.h"
+#include "weir/base/units.h"
+#include "weir/experiment/compare.h"
+#include "weir/experiment/extract_cells.h"
+#include "weir/experiment/report.h"
+#include "weir/experiment/throttle_cells.h"
+
+namespace weir::app {
+namespace {
+
+using experiment::Bench;
+using experiment::Cell;
+using experiment::Group;
+using experiment::Measurements;
+using experiment::Variant;
+
+// What every ladder takes.
+struct LadderFlags {
+  int trials = 3;
+  std::string url;
+  std::string folder = "weir-bench";
+  bool json = false;
+};
+
+using MakeGroups =
+    std::function<Result<std::vector<Group>>(const Bench& bench, experiment::SeedShown seed_shown)>;
+
+void ShowCell(const Variant& variant, int trial, const Cell* cell, bool json) {
+  if (cell == nullptr) return;
+  const double wall = cell->Number("wall_s").value_or(0);
+  const int64_t peak = static_cast<int64_t>(cell->Number("peak_rss_bytes").value_or(0));
+  std::fprintf(stderr, "%s, trial %d: %.2f s, peak memory %s\n", variant.name().c_str(), trial,
+               wall, FormatBytes(peak).c_str());
+  if (!json) return;
+  std::fprintf(stdout, "%s\n", cell->JsonLine().c_str());
+  std::fflush(stdout);
+}
+
+// At most ten lines for each table: one when another tenth of it is there.
+experiment::SeedShown ShowTenths() {
+  struct Shown {
+    std::string table;
+    int64_t tenth = 0;
+  };
+  return [last = std::make_shared<Shown>()](const std::string& table, int64_t done, int64_t rows) {
+    const int64_t tenth = done * 10 / rows;
+    if (last->table == table && last->tenth == tenth) return;
+    *last = {table, tenth};
+    std::fprintf(stderr, "seeding %s: %s of %s rows\n", table.c_str(), FormatCount(done).c_str(),
+                 FormatCount(rows).c_str());
+  };
+}
+
+// The cells of these groups alone: a folder may hold cells of other settings too.
+Measurements OfGroups(const Measurements& all, const std::vector<Group>& groups) {
+  std::set<std::string> hashes;
+  for (const Group& group : groups) {
+    for (const Variant& variant : group.variants) hashes.insert(variant.AllSettings().Hash());
+  }
+  Measurements mine = all;
+  std::erase_if(mine.cells,
+                [&](const Cell& cell) { return !hashes.contains(cell.Text("settings_hash")); });
+  return mine;
+}
+
+Status RunLadderCommand(const LadderFlags& flags, const MakeGroups& make_groups,
+                        Workshop& workshop) {
+  WEIR_TRY(const std::string folder, experiment::MakeBenchFolder(workshop.files, flags.folder));
+  WEIR_TRY(auto store,
+           experiment::CellStore::Open(workshop.files, folder, experiment::ThisOrigin()));
+  WEIR_TRY(const auto source, experiment::BenchSource::Open(flags.url, folder, workshop.stop));
+  WEIR_TRY(const Bench bench,
+           experiment::OpenBench(*source, folder, workshop.clock, workshop.stop));
+  WEIR_TRY(const std::vector<Group> groups, make_groups(bench, ShowTenths()));
+  const auto shown = [&](const Variant& variant, int trial, const Cell* cell) {
+    ShowCell(variant, trial, cell, flags.json);
+  };
+  WEIR_DO(experiment::RunLadder(groups, flags.trials, store, shown, workshop.stop));
+  WEIR_DO(workshop.files.Remove(bench.scratch));
+
+  const Measurements mine = OfGroups(store.measurements(), groups);
+  WEIR_DO(experiment::WriteReport(workshop.files, folder, mine));
+  if (!flags.json) std::fputs(experiment::ReportText(mine).c_str(), stdout);
+  return Ok();
+}
+
+int RunLadder(const LadderFlags& flags, const MakeGroups& make_groups) {
+  Workshop workshop;
+  const Status done = RunLadderCommand(flags, make_groups, workshop);
+  if (done.ok()) return 0;
+  const int code = Report(done.error());
+  return workshop.stop.signal() != 0 ? 128 + workshop.stop.signal() : code;
+}
+
+int RunReport(const std::string& folder) {
+  sys::DiskFiles files;
+  const auto measurements = experiment::ReadMeasurements(files, folder);
+  if (!measurements.ok()) return Report(measurements.error());
+  std::fputs(experiment::ReportText(measurements.value()).c_str(), stdout);
+  const Status written = experiment::WriteReport(files, folder, measurements.value());
+  return written.ok() ? 0 : Report(written.error());
+}
+
+int RunCompare(const std::string& first, const std::string& second) {
+  sys::DiskFiles files;
+  const auto a = experiment::ReadMeasurements(files, first);
+  if (!a.ok()) return Report(a.error());
+  const auto b = experiment::ReadMeasurements(files, second);
+  if (!b.ok()) return Report(b.error());
+  const auto text = experiment::CompareText(a.value(), b.value());
+  if (!text.ok()) return Report(text.error());
+  std::fputs(text.value().c_str(), stdout);
+  return 0;
+}
+
+void AddLadderFlags(CLI::App* command, LadderFlags& flags) {
+  command->add_option("--trials", flags.trials, "Times that each cell is measured")
+      ->check(CLI::PositiveNumber)->capture_default_str();
+  command->add_option("--db", flags.url, "A PostgreSQL to seed and read; none: a private one")
+      ->type_name("URL");
+  command->add_option("--out", flags.folder, "Cells, report and the private server's data")
+      ->type_name("DIR")->capture_default_str();
+  command->add_flag("--json", flags.json, "One JSON object per cell on stdout");
+}
+
+void AddExtract(CLI::App* bench, Action& action) {
+  struct Options {
+    LadderFlags flags;
+    experiment::ExtractOptions ladder;
+  };
+  CLI::App* command = bench->add_subcommand("extract", "Tables to Parquet, beside a raw COPY");
+  const auto options = std::make_shared<Options>();
+  AddLadderFlags(command, options->flags);
+  const auto add_size = [&](const char* name, int64_t& size, const char* what) {
+    command->add_option(name, size, what)->check(CLI::PositiveNumber)->capture_default_str();
+  };
+  add_size("--rows", options->ladder.rows, "Rows of content_items");
+  add_size("--narrow-rows", options->ladder.narrow_rows, "Rows of narrow");
+  add_size("--wide-columns-rows", options->ladder.wide_columns_rows,
+           "Rows of wide_columns, 2 MB each");
+  add_size("--wide-value-mb", options->ladder.wide_value_megabytes,
+           "The large text of wide_value");
+  command->callback([options, &action] {
+    action = [options] {
+      return RunLadder(options->flags, [&](const Bench& bench, experiment::SeedShown seed_shown) {
+        return Result(ExtractGroups(options->ladder, bench, seed_shown));
+      });
+    };
+  });
+}
+
+void AddThrottle(CLI::App* bench, Action& action) {
+  struct Options {
+    LadderFlags flags;
+    experiment::ThrottleOptions ladder;
+  };
+  CLI::App* command =
+      bench->add_subcommand("throttle", "What pausing costs, and what it spares the source");
+  const auto options = std::make_shared<Options>();
+  AddLadderFlags(command, options->flags);
+  command->add_option("--rows", options->ladder.rows, "Rows of content_items")
+      ->check(CLI::PositiveNumber)->capture_default_str();
+  command->add_flag("--contended", options->ladder.contended, "pgbench runs beside every cell");
+  command->callback([options, &action] {
+    action = [options] {
+      return RunLadder(options->flags, [&](const Bench& bench, experiment::SeedShown seed_shown) {
+        return ThrottleGroups(options->ladder, bench, seed_shown);
+      });
+    };
+  });
+}
+
+}  // namespace
+
+void AddBench(CLI::App& app, Action& action) {
+  CLI::App* bench = app.add_subcommand("bench", "Measure weir, and show what was measured");
+  bench->require_subcommand(1);
+  AddExtract(bench, action);
+  AddThrottle(bench, action);
+
+  CLI::App* report = bench->add_subcommand("report", "Show a folder of cells; writes report.md");
+  const auto folder = std::make_shared<std::string>();
+  report->add_option("DIR", *folder, "What --out named")->required();
+  report->callback([folder, &action] { action = [folder] { return RunReport(*folder); }; });
+
+  CLI::App* compare = bench->add_subcommand("compare", "Medians of two folders of cells as ratios");
+  const auto folders = std::make_shared<std::pair<std::string, std::string>>();
+  compare->add_option("DIR_A", folders->first, "The folder to compare with")->required();
+  compare->add_option("DIR_B", folders->second, "The folder that is compared")->required();
+  compare->callback([folders, &action] {
+    action = [folders] { return RunCompare(folders->first, folders->second); };
+  });
+}
+
+}  // namespace weir::app

@@ -1,0 +1,54 @@
+#include "weir/experiment/rung_cells.h"
+
+#include <algorithm>
+
+namespace weir::experiment {
+
+std::optional<Spread> SpreadOf(std::vector<double> values) {
+  if (values.empty()) return std::nullopt;
+  std::sort(values.begin(), values.end());
+  const size_t half = values.size() / 2;
+  const double median =
+      values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
+  return Spread{median, values.front(), values.back()};
+}
+
+std::optional<Spread> RungCells::Of(std::string_view key) const {
+  std::vector<double> values;
+  for (const Cell* cell : cells) {
+    if (const auto number = cell->Number(key)) values.push_back(*number);
+  }
+  return SpreadOf(std::move(values));
+}
+
+std::vector<RungCells> CellsByRung(const Measurements& measurements) {
+  std::vector<RungCells> rungs;
+  for (const Cell& cell : measurements.cells) {
+    const std::string& hash = cell.Text("settings_hash");
+    auto found = std::find_if(rungs.begin(), rungs.end(), [&](const RungCells& rung) {
+      return rung.Text("settings_hash") == hash;
+    });
+    if (found != rungs.end()) {
+      found->cells.push_back(&cell);
+      continue;
+    }
+    const auto settings = measurements.settings.find(hash);
+    const bool known = settings != measurements.settings.end();
+    rungs.push_back({known ? settings->second : Settings(), {&cell}});
+  }
+  return rungs;
+}
+
+const RungCells* FindRung(const std::vector<RungCells>& rungs, std::string_view ladder,
+                          std::string_view kind, std::string_view rung) {
+  const RungCells* last = nullptr;
+  for (const RungCells& each : rungs) {
+    if (each.Text("ladder") != ladder || each.Text("kind") != kind || each.Text("rung") != rung) {
+      continue;
+    }
+    last = &each;
+  }
+  return last;
+}
+
+}  // namespace weir::experiment

@@ -1,0 +1,122 @@
+#!/usr/bin/env python3
+"""Runs `weir bench` small, end to end: cells, report, a kill in the middle, compare.
+
+Usage: bench_test.py WEIR
+
+Ratios of so few rows mean nothing and are not looked at.
+"""
+import csv
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import tempfile
+import unittest
+
+WEIR = ""
+SIZES = ["--rows", "2000", "--narrow-rows", "5000", "--wide-columns-rows", "20",
+         "--wide-value-mb", "2"]
+CELLS = [("content_items", "raw_copy"), ("content_items", "weir_fast"),
+         ("content_items", "weir_balanced"), ("narrow", "raw_copy"), ("narrow", "weir_fast"),
+         ("wide_value", "weir_fast"), ("wide_columns", "weir_fast")]
+
+
+def weir(*arguments, fault=None):
+    environment = dict(os.environ)
+    if fault:
+        environment["WEIR_FAULT"] = fault
+    return subprocess.run([WEIR, *map(str, arguments)], capture_output=True, text=True,
+                          env=environment)
+
+
+def read_cells(folder):
+    with open(folder / "cells.csv", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+class Bench(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.place = tempfile.TemporaryDirectory(prefix="weir-bench-")
+        cls.addClassCleanup(cls.place.cleanup)
+        os.chmod(cls.place.name, 0o755)  # The private server has a user of its own.
+        cls.folder = pathlib.Path(cls.place.name) / "out"
+        cls.killed = weir("bench", "extract", *SIZES, "--trials", 1, "--out", cls.folder,
+                          fault="cell_store.recorded:3")
+        cls.before = read_cells(cls.folder)
+        cls.finished = weir("bench", "extract", *SIZES, "--trials", 1, "--out", cls.folder,
+                            "--json")
+
+    def test_killed_after_the_third_cell_it_goes_on_from_there(self):
+        self.assertEqual(self.killed.returncode, -signal.SIGKILL, self.killed.stderr)
+        self.assertEqual(len(self.before), 3)
+        self.assertEqual(self.finished.returncode, 0, self.finished.stderr)
+        cells = read_cells(self.folder)
+        self.assertEqual(cells[:3], self.before)
+        self.assertEqual([(cell["kind"], cell["rung"]) for cell in cells], CELLS)
+        self.assertNotIn("seeding content_items", self.finished.stderr)
+
+    def test_cells_hold_what_was_measured(self):
+        for cell in read_cells(self.folder):
+            self.assertEqual(cell["ladder"], "extract")
+            self.assertEqual(cell["trial"], "1")
+            self.assertGreater(float(cell["wall_s"]), 0)
+            self.assertGreater(int(cell["peak_rss_bytes"]), 1 << 20)
+            self.assertEqual(len(cell["settings_hash"]), 16)
+            if cell["rung"].startswith("weir"):
+                self.assertGreater(int(cell["output_bytes"]), 0)
+                self.assertGreater(int(cell["batches"]), 0)
+            if cell["kind"] in ("content_items", "narrow") and cell["rung"] != "raw_copy":
+                self.assertGreater(float(cell["floor_ratio"]), 0)
+
+    def test_json_has_the_same_keys_and_values(self):
+        objects = [json.loads(line) for line in self.finished.stdout.splitlines()]
+        cells = read_cells(self.folder)
+        self.assertEqual(len(objects), len(cells))
+        for item, cell in zip(objects, cells):
+            self.assertEqual(list(item), list(cell))
+            for key, value in item.items():
+                self.assertEqual("" if value is None else value,
+                                 cell[key] if value is None or isinstance(value, str)
+                                 else type(value)(cell[key]), key)
+
+    def test_report_shows_every_rung_and_target(self):
+        shown = weir("bench", "report", self.folder)
+        self.assertEqual(shown.returncode, 0, shown.stderr)
+        for words in ("extract: content_items, 2,000 rows", "extract: narrow, 5,000 rows",
+                      "raw_copy", "weir_balanced", "at most 1.300", "at most 96.0 MiB"):
+            self.assertIn(words, shown.stdout)
+        self.assertIn("| weir_fast |", (self.folder / "report.md").read_text())
+        self.assertIn("<svg", (self.folder / "report.svg").read_text())
+
+    def test_compare_gives_one_with_itself_and_refuses_other_sizes(self):
+        same = weir("bench", "compare", self.folder, self.folder)
+        self.assertEqual(same.returncode, 0, same.stderr)
+        self.assertIn("x 1.000", same.stdout)
+        other = pathlib.Path(self.place.name) / "other"
+        other.mkdir()
+        settings = json.loads((self.folder / "settings.json").read_text())
+        text = (self.folder / "cells.csv").read_text()
+        for number, (key, values) in enumerate(list(settings["settings"].items())):
+            values["rows"] += "0"
+            settings["settings"][f"{number:016}"] = settings["settings"].pop(key)
+            text = text.replace(key, f"{number:016}")
+        (other / "settings.json").write_text(json.dumps(settings))
+        (other / "cells.csv").write_text(text)
+        refused = weir("bench", "compare", self.folder, other)
+        self.assertEqual(refused.returncode, 1)
+        self.assertIn("rows is '2000' in the first and '20000' in the second", refused.stderr)
+
+    def test_bad_usage(self):
+        self.assertEqual(weir("bench").returncode, 64)
+        self.assertEqual(weir("bench", "extract", "--trials", "0").returncode, 64)
+        missing = weir("bench", "report", pathlib.Path(self.place.name) / "none")
+        self.assertEqual(missing.returncode, 1)
+        self.assertIn("name a folder that `weir bench` wrote to", missing.stderr)
+
+
+if __name__ == "__main__":
+    WEIR = os.path.abspath(sys.argv.pop(1))
+    unittest.main()
