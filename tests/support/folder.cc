@@ -1,4 +1,4 @@
-#include "support/folder.h"
+#include "tests/support/folder.h"
 
 #include <cstdlib>
 #include <filesystem>

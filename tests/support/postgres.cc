@@ -1,4 +1,4 @@
-#include "support/postgres.h"
+#include "tests/support/postgres.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -70,6 +70,7 @@ pg::LocalServer& Server() {
   if (!server) {
     pg::LocalServerOptions options;
     options.durable = false;
+    options.settings = {{"autovacuum", "off"}};  // It would add to the counters that tests read.
     auto started = pg::LocalServer::Start(options);
     if (!started.ok()) Die("cannot start", started.error().message);
     server = std::move(started).value();

@@ -1,4 +1,4 @@
-#include "support/postgres.h"
+#include "tests/support/postgres.h"
 
 #include <gtest/gtest.h>
 
@@ -6,8 +6,8 @@
 
 #include <cstdlib>
 
-#include "support/folder.h"
-#include "support/seeds.h"
+#include "tests/support/folder.h"
+#include "tests/support/seeds.h"
 
 namespace weir::test {
 namespace {

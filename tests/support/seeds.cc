@@ -1,4 +1,4 @@
-#include "support/seeds.h"
+#include "tests/support/seeds.h"
 
 #include <cstdlib>
 #include <numeric>

@@ -35,13 +35,17 @@ int Report(const Error& error) {
 
 int Main(int argc, char** argv) {
   mallopt(M_ARENA_MAX, 2);  // glibc's arena per thread would hold on to memory nobody uses.
-  CLI::App app("weir copies tables out of a live PostgreSQL, and measures what that did to it.", "weir");
+  CLI::App app("weir copies tables out of a live PostgreSQL, and measures what that did to it.",
+               "weir");
   app.set_version_flag("--version", VersionText());
   app.require_subcommand(0, 1);
   bool verbose = false;
   app.add_flag("-v,--verbose", verbose, "Say more on stderr");
   Action action;
+  AddDemo(app, action);
+  AddRun(app, action);
   AddExport(app, action);
+  AddState(app, action);
   AddBench(app, action);
 
   int code = 0;

@@ -13,7 +13,10 @@ namespace weir::app {
 /// Set by the sub-command that was given; called after parsing. Returns the exit code.
 using Action = std::function<int()>;
 
+void AddDemo(CLI::App& app, Action& action);
 void AddExport(CLI::App& app, Action& action);
+void AddRun(CLI::App& app, Action& action);
+void AddState(CLI::App& app, Action& action);
 void AddBench(CLI::App& app, Action& action);
 
 /// Prints "weir: <message>" to stderr; gives the error's exit code.

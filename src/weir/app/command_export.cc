@@ -94,7 +94,8 @@ void AddExport(CLI::App& app, Action& action) {
       ->check(CLI::NonNegativeNumber);
   command->add_flag("--json", options->output.json, "One JSON object per table on stdout");
   command->add_flag("--quiet", options->output.quiet, "No progress, no summary");
-  command->callback([options, &action] { action = [options] { return RunExportCommand(*options); }; });
+  command->callback(
+      [options, &action] { action = [options] { return RunExportCommand(*options); }; });
 }
 
 }  // namespace weir::app

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "weir/app/text_table.h"
 #include "weir/base/units.h"
 
 namespace weir::app {
@@ -41,6 +42,16 @@ std::string SummaryText(const extract::ExportReport& report) {
   return text;
 }
 
+std::string HarmText(const pg::HarmReport& harm) {
+  TextTable table({"harm to the source", ""});
+  for (const pg::HarmMetric& metric : harm.metrics) {
+    table.AddRow({metric.metric, FormatCount(metric.delta)});
+  }
+  std::string text = table.Text();
+  for (const std::string& reason : harm.absent_reasons) text += "not measured: " + reason + "\n";
+  return text;
+}
+
 std::string SummaryJson(const extract::ExportReport& report) {
   const extract::ExportTotals& totals = report.totals;
   nlohmann::ordered_json json = {
@@ -63,6 +74,10 @@ std::string SummaryJson(const extract::ExportReport& report) {
       {"snapshot_hold_ms", sys::Millis(report.snapshot_hold)},
       {"peak_rss_bytes", report.peak_rss_bytes},
   };
+  nlohmann::ordered_json harm = nlohmann::ordered_json::object();
+  for (const pg::HarmMetric& metric : report.harm.metrics) harm[metric.metric] = metric.delta;
+  json["harm"] = std::move(harm);
+  json["harm_absent"] = report.harm.absent_reasons;
   if (report.error.has_value()) {
     json["error_class"] = CodeName(report.error->code);
     json["error_message"] = report.error->message;

@@ -9,6 +9,9 @@ namespace weir::app {
 /// A few lines: rows, sizes, rates, where the time went, the harm.
 std::string SummaryText(const extract::ExportReport& report);
 
+/// What the source paid: a table of metrics, then what could not be measured and why.
+std::string HarmText(const pg::HarmReport& harm);
+
 /// One JSON object on one line; keys as in export_metrics, and "harm" with its metrics.
 std::string SummaryJson(const extract::ExportReport& report);
 

@@ -36,7 +36,8 @@ std::string ProgressText(const std::string& name, int64_t rows, int64_t expected
                       FormatCount(static_cast<int64_t>(static_cast<double>(rows) / seconds)),
                       static_cast<double>(read_bytes) / 1e6 / seconds);
   if (expected_rows > rows && rows > 0) {
-    const double left = seconds * static_cast<double>(expected_rows - rows) / static_cast<double>(rows);
+    const double left =
+        seconds * static_cast<double>(expected_rows - rows) / static_cast<double>(rows);
     text += "  ETA " + FormatDuration(std::chrono::milliseconds(static_cast<int64_t>(left * 1000)));
   }
   return text;

@@ -19,7 +19,9 @@ constexpr std::array<int, 7> kWorstFirst = {143, 130, 3, 4, 1, 2, 0};
 
 // Which of two exit codes says more to who started us.
 int Worse(int a, int b) {
-  const auto rank = [](int code) { return std::find(kWorstFirst.begin(), kWorstFirst.end(), code); };
+  const auto rank = [](int code) {
+    return std::find(kWorstFirst.begin(), kWorstFirst.end(), code);
+  };
   return rank(a) < rank(b) ? a : b;
 }
 
@@ -30,16 +32,17 @@ int CodeOf(const extract::ExportReport& report, const sys::Stop& stop) {
 }
 
 void Show(const extract::ExportReport& report, const OutputStyle& style) {
-  for (const std::string& warning : report.warnings) LogWarn("{}", warning);
   if (style.json) {
     std::fprintf(stdout, "%s\n", SummaryJson(report).c_str());
     std::fflush(stdout);
   } else if (!style.quiet && !report.error.has_value()) {
     std::fputs(SummaryText(report).c_str(), stdout);
+    std::fputs(HarmText(report.harm).c_str(), stdout);
     std::fflush(stdout);
   }
   if (report.error.has_value()) {
-    std::fprintf(stderr, "weir: export %s: %s\n", report.name.c_str(), report.error->message.c_str());
+    std::fprintf(stderr, "weir: export %s: %s\n", report.name.c_str(),
+                 report.error->message.c_str());
   }
 }
 
@@ -67,6 +70,15 @@ void ApplyTuning(const config::Tuning& tuning, extract::ExportJob& job) {
   }
   // Zero means no limit of ours; PostgreSQL's own is 1 GiB.
   options.max_value_bytes = tuning.max_value_mb == 0 ? kGiB : tuning.max_value_mb * kMiB;
+  if (tuning.max_batch_memory_mb.has_value()) {
+    options.max_batch_bytes = *tuning.max_batch_memory_mb * kMiB;
+    options.batch_bytes = std::min(options.batch_bytes, options.max_batch_bytes);
+  }
+  if (tuning.on_batch_memory_exceeded == config::OnBatchMemoryExceeded::kFail) {
+    options.wide_batch = extract::WideBatch::kFail;
+  }
+  job.retry = {tuning.max_retries, tuning.retry_backoff_ms};
+  if (tuning.memory_threshold_mb > 0) job.memory_limit_bytes = tuning.memory_threshold_mb * kMiB;
   job.source.settings.lock_timeout_s = tuning.lock_timeout_s;
 }
 
@@ -79,15 +91,16 @@ int RunJobs(std::vector<extract::ExportJob> jobs, const std::string& state_path,
   if (!opened.ok()) return Report(opened.error());
   for (const std::string& warning : opened.value().warnings) LogWarn("{}", warning);
 
-  const extract::RunContext context{*opened.value().ledger, workshop.files,  workshop.clock,
-                                    workshop.stop,          workshop.blocks, extract::NewRunGroupId(workshop.clock)};
+  const extract::RunContext context{*opened.value().ledger, workshop.files,
+                                    workshop.clock,         workshop.stop,
+                                    workshop.blocks,        extract::NewRunGroupId(workshop.clock)};
   int code = 0;
   for (size_t index = 0; index < jobs.size() && !workshop.stop.asked(); ++index) {
     ShowPrice(jobs[index], style);
     extract::Progress progress;
     auto report = [&] {
-      const ProgressLine line(jobs[index].name, progress, ChooseProgressStyle(style.quiet || style.json),
-                              workshop.clock);
+      const ProgressLine line(jobs[index].name, progress,
+                              ChooseProgressStyle(style.quiet || style.json), workshop.clock);
       return extract::RunExport(jobs[index], static_cast<int>(index) + 1, context, progress);
     }();
     if (!report.ok()) {

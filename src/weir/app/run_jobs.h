@@ -17,8 +17,9 @@ struct OutputStyle {
 /// Fills in what a profile and written settings decide: batch and pace, limits, timeouts.
 void ApplyTuning(const config::Tuning& tuning, extract::ExportJob& job);
 
-/// Runs `jobs` with the ledger `state_path`. A failed export does not keep later ones from running; a signal does.
-/// Returns 0, or the exit code of the worst failure: 3 before 1 before 2, and 130 or 143 after a signal.
+/// Runs `jobs` with the ledger `state_path`. A failed export does not keep later ones from running;
+/// a signal does. Returns 0, or the exit code of the worst failure: 3 before 1 before 2, and 130 or
+/// 143 after a signal.
 int RunJobs(std::vector<extract::ExportJob> jobs, const std::string& state_path,
             const OutputStyle& style, Workshop& workshop);
 

@@ -1,7 +1,7 @@
 #include "weir/experiment/content_items.h"
 
-#include "support/folder.h"
-#include "support/postgres.h"
+#include "tests/support/folder.h"
+#include "tests/support/postgres.h"
 #include "weir/extract/export_table.h"
 #include "weir/extract/source.h"
 #include "weir/file/parquet_writer.h"

@@ -1,5 +1,6 @@
 #pragma once
-// BatchQueue: batches from the thread that reads the source to the thread that encodes, bounded in bytes.
+// BatchQueue: batches from the thread that reads the source to the thread that encodes, bounded in
+// bytes.
 #include <condition_variable>
 #include <deque>
 #include <mutex>

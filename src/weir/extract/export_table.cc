@@ -3,6 +3,7 @@
 #include <optional>
 #include <thread>
 
+#include "weir/base/units.h"
 #include "weir/extract/batch_queue.h"
 
 namespace weir::extract {
@@ -103,19 +104,45 @@ class Reader {
     progress_.rows += rows;
     progress_.read_bytes = totals_.read_bytes;
     ++totals_.batches;
-    const mem::Budget& budget = blocks_.budget();
-    if (budget.used_bytes() > budget.limit_bytes()) {
-      return Fail(Code::kExhausted, "memory budget '{}' is full at row {}: a row is too wide for it",
-                  budget.name(), parser_.row_count());
-    }
+    WEIR_DO(CheckMemory(batch.size_bytes));
     const sys::Duration before = clock_.Now();
     const bool pushed = queue.Push(std::move(batch));
     totals_.blocked += clock_.Now() - before;
     if (!pushed) return Fail(Code::kCancelled, "the encoder stopped");
-    if (const sys::Duration rest = options_.pace.RestAfter(rows); rest.count() > 0) {
-      totals_.slept += clock_.Wait(rest, stop_);
-    }
+    Rest(rows);
     return Ok();
+  }
+
+  // Rests are taken in pieces long enough that waking up late does not count; what a rest took is
+  // what it paid.
+  void Rest(int64_t rows) {
+    constexpr sys::Duration kLeastRest = std::chrono::milliseconds(50);
+    rest_owed_ += options_.pace.RestAfter(rows);
+    if (rest_owed_ < kLeastRest) return;
+    const sys::Duration rested = clock_.Wait(rest_owed_, stop_);
+    rest_owed_ -= rested;
+    totals_.slept += rested;
+  }
+
+  Status CheckMemory(int64_t batch_bytes) {
+    if (options_.max_batch_bytes > 0 && batch_bytes > options_.max_batch_bytes) {
+      ++totals_.wide_batches;
+      if (options_.wide_batch == WideBatch::kFail) {
+        return Fail(
+            Code::kExhausted,
+            "the row before row {} takes {}, over max_batch_memory_mb ({}); raise it or leave "
+            "a column out",
+            parser_.row_count() + 1, FormatBytes(batch_bytes),
+            FormatBytes(options_.max_batch_bytes));
+      }
+    }
+    const mem::Budget& budget = blocks_.budget();
+    if (budget.used_bytes() <= budget.limit_bytes()) return Ok();
+    return Fail(
+        Code::kExhausted,
+        "at row {} memory reached {}, over the limit of {}; raise memory_threshold_mb or leave "
+        "a wide column out",
+        parser_.row_count(), FormatBytes(budget.used_bytes()), FormatBytes(budget.limit_bytes()));
   }
 
   Source& source_;
@@ -126,6 +153,7 @@ class Reader {
   Progress& progress_;
   pg::CopyParser parser_;
   ExportTotals totals_;
+  sys::Duration rest_owed_{0};
 };
 
 }  // namespace

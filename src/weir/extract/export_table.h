@@ -1,5 +1,6 @@
 #pragma once
-// ExportTable: one source into the files of one folder. Reading and decoding overlap with encoding and writing.
+// ExportTable: one source into the files of one folder. Reading and decoding overlap with encoding
+// and writing.
 #include <functional>
 #include <string>
 #include <vector>
@@ -14,14 +15,20 @@
 
 namespace weir::extract {
 
-/// Batches hold about this many bytes of the COPY stream, and two wait at most: large enough that hand-over costs
-/// nothing, small enough that reader, queue and encoder together stay near 20 MB.
+/// Batches hold about this many bytes of the COPY stream, and two wait at most: large enough that
+/// hand-over costs nothing, small enough that reader, queue and encoder together stay near 20 MB.
 inline constexpr int64_t kBatchBytes = 4 << 20;
 inline constexpr int64_t kQueueBytes = 4 << 20;
+
+/// What to do with a batch over max_batch_bytes. Batches are cut to that size in any case, so only
+/// a row wider than it makes such a batch.
+enum class WideBatch { kWarn, kFail };
 
 struct ExportOptions {
   int64_t batch_bytes = kBatchBytes;       ///< Of the COPY stream per batch.
   int64_t max_value_bytes = 256 << 20;
+  int64_t max_batch_bytes = 0;             ///< Decoded; zero: none.
+  WideBatch wide_batch = WideBatch::kWarn;
   sys::Duration byte_timeout{0};           ///< Longest wait for the next byte; zero: for ever.
   ThrottlePace pace;
   int64_t max_file_bytes = 0;              ///< A new part begins past this; zero: one part.
@@ -38,6 +45,7 @@ struct ExportTotals {
   int64_t rows = 0;
   int64_t read_bytes = 0;      ///< Of the COPY stream.
   int64_t batches = 0;
+  int64_t wide_batches = 0;    ///< Over max_batch_bytes.
   sys::Duration copy{0};       ///< From COPY's start to its end: the longest statement.
   sys::Duration wait{0};       ///< Reader waiting for the source.
   sys::Duration decode{0};     ///< Reader decoding.
@@ -49,8 +57,9 @@ struct ExportTotals {
 
 /// Reads `source` to its end. Uses this thread to read and one more to encode.
 ///
-/// Errors: of the connection, the parser and the writer; the first one wins. kCancelled when `stop` was asked for;
-///         the server's query is then cancelled. Files already begun are left for OutputFolder to remove.
+/// Errors: of the connection, the parser and the writer; the first one wins. kCancelled when `stop`
+///         was asked for; the server's query is then cancelled. Files already begun are left for
+///         OutputFolder to remove.
 Result<ExportTotals> ExportTable(Source& source, const NewWriter& new_writer,
                                  const ExportOptions& options, mem::BlockAllocator& blocks,
                                  sys::Clock& clock, const sys::Stop& stop, Progress& progress);

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <random>
 
-#include "weir/base/fault.h"
+#include "weir/base/log.h"
 #include "weir/base/units.h"
 #include "weir/base/version.h"
 #include "weir/file/csv_writer.h"
@@ -11,6 +11,8 @@
 
 namespace weir::extract {
 namespace {
+
+constexpr sys::Duration kHarmSample = std::chrono::seconds(1);
 
 // Carries one export through its steps; they share what is below.
 class Run {
@@ -20,19 +22,23 @@ class Run {
 
   /// Everything between Begin and Finish of the ledger.
   Status Perform() {
-    WEIR_TRY(const auto source, Source::Open(job_.source, context_.stop));
-    WEIR_DO(CheckSpace(source->size()));
-    WEIR_TRY(output_, file::OutputFolder::Open(context_.files, job_.folder, report_.run_id));
-    Describe(*source);
-    auto read = Read(*source);
-    report_.snapshot_hold = source->snapshot_hold();
+    meter_ = pg::HarmMeter::Start({.target = job_.source.target,
+                                   .run_id = report_.run_id,
+                                   .table = job_.source.table ? job_.source.table->Display() : "",
+                                   .sample_interval = kHarmSample},
+                                  context_.clock, context_.stop);
+    auto read = ReadSource();
+    report_.harm = meter_->Finish(report_.snapshot_hold, report_.totals.copy);
     WEIR_DO(std::move(read));
     if (report_.totals.parts.empty()) return Ok();  // skip_empty: the previous output stays.
     manifest_.parts = report_.totals.parts;
     return output_->Publish(manifest_);
   }
 
+  bool source_opened() const { return source_opened_; }
+
  private:
+  Status ReadSource();
   void Describe(const Source& source);
   Status Read(Source& source);
   Status CheckSpace(const pg::TableSize& size);
@@ -44,9 +50,23 @@ class Run {
   ExportReport& report_;
   std::unique_ptr<file::OutputFolder> output_;
   file::Manifest manifest_;
+  std::unique_ptr<pg::HarmMeter> meter_;
+  bool source_opened_ = false;
 };
 
 std::string_view FormatName(Format format) { return format == Format::kCsv ? "csv" : "parquet"; }
+
+// The source is closed when this returns, its sessions' counters flushed.
+Status Run::ReadSource() {
+  WEIR_TRY(const auto source, Source::Open(job_.source, context_.stop));
+  source_opened_ = true;
+  WEIR_DO(CheckSpace(source->size()));
+  WEIR_TRY(output_, file::OutputFolder::Open(context_.files, job_.folder, report_.run_id));
+  Describe(*source);
+  auto read = Read(*source);
+  report_.snapshot_hold = source->snapshot_hold();
+  return read;
+}
 
 void Run::Describe(const Source& source) {
   manifest_.run_id = report_.run_id;
@@ -64,10 +84,16 @@ Status Run::Read(Source& source) {
   const NewWriter new_writer = [this](int part) { return NewPart(part); };
   WEIR_TRY(report_.totals, ExportTable(source, new_writer, job_.options, context_.blocks,
                                        context_.clock, context_.stop, progress_));
+  if (report_.totals.wide_batches > 0) {
+    LogWarn("export {}: {} batches took more than max_batch_memory_mb ({})", job_.name,
+            report_.totals.wide_batches, FormatBytes(job_.options.max_batch_bytes));
+  }
+  meter_->SampleNow();  // The snapshot is never older than now.
   return source.Close();
 }
 
-// The table's size in PostgreSQL, compressed as it is there, is a fair guess of its size as zstd Parquet.
+// The table's size in PostgreSQL, compressed as it is there, is a fair guess of its size as zstd
+// Parquet.
 Status Run::CheckSpace(const pg::TableSize& size) {
   std::string folder = sys::ParentPath(job_.folder);
   while (!context_.files.Exists(folder)) folder = sys::ParentPath(folder);
@@ -80,8 +106,8 @@ Status Run::CheckSpace(const pg::TableSize& size) {
                 folder, FormatBytes(free_bytes), FormatBytes(expected));
   }
   if (free_bytes < expected) {
-    report_.warnings.push_back(fmt::format("'{}' has {} free for a table of {}", folder,
-                                           FormatBytes(free_bytes), FormatBytes(expected)));
+    LogWarn("export {}: '{}' has {} free for a table of {}", job_.name, folder,
+            FormatBytes(free_bytes), FormatBytes(expected));
   }
   return Ok();
 }
@@ -126,7 +152,10 @@ ledger::RunEnd EndOf(const ExportReport& report) {
   end.files_committed = report.error.has_value() ? 0 : end.files_produced;
   end.bytes_written = report.written_bytes();
   end.bytes_read = totals.read_bytes;
-  end.retries = 0;
+  end.retries = report.retries;
+  for (const pg::HarmMetric& metric : report.harm.metrics) {
+    if (metric.metric == "pg_temp_bytes") end.pg_temp_bytes_delta = metric.delta;
+  }
   end.batches = totals.batches;
   end.rows_per_batch = totals.batches == 0 ? 0 : totals.rows / totals.batches;
   end.slept_ms = sys::Millis(totals.slept);
@@ -145,7 +174,33 @@ Status Record(ledger::Ledger& ledger, const ExportReport& report) {
     }
     WEIR_DO(ledger.RecordFiles(report.run_id, parts));
   }
+  std::vector<ledger::Harm> harm;
+  for (const pg::HarmMetric& metric : report.harm.metrics) {
+    harm.push_back({metric.metric, metric.delta});
+  }
+  WEIR_DO(ledger.RecordHarm(report.run_id, harm));
   return ledger.Finish(report.run_id, EndOf(report));
+}
+
+// Runs the job until it is done, fails for good, or has no retries left.
+Status PerformWithRetries(const ExportJob& job, const RunContext& context, Progress& progress,
+                          ExportReport& report) {
+  while (true) {
+    Run run(job, context, progress, report);
+    auto done = run.Perform();
+    const bool again = !done.ok() && done.error().code == Code::kUnavailable &&
+                       run.source_opened() && report.retries < job.retry.max_retries;
+    if (!again) return done;
+    ++report.retries;
+    const sys::Duration pause = job.retry.PauseBefore(report.retries);
+    LogWarn("export {}: {}; trying again from the start (retry {} of {})", job.name,
+            done.error().message, report.retries, job.retry.max_retries);
+    context.clock.Wait(pause, context.stop);
+    if (context.stop.asked()) return Fail(Code::kCancelled, "stopped on request");
+    progress.rows = 0;
+    progress.read_bytes = 0;
+    progress.written_bytes = 0;
+  }
 }
 
 }  // namespace
@@ -177,7 +232,8 @@ Result<ExportReport> RunExport(ExportJob job, int index, const RunContext& conte
   WEIR_TRY(const auto lock, context.ledger.LockExport(job.name));
   WEIR_DO(context.ledger.Begin(*lock, StartOf(job, report, context.run_group_id)));
   const sys::Duration start = context.clock.Now();
-  auto done = Run(job, context, progress, report).Perform();
+  context.blocks.budget().SetLimit(job.memory_limit_bytes);
+  auto done = PerformWithRetries(job, context, progress, report);
   report.duration = context.clock.Now() - start;
   report.peak_rss_bytes = sys::ReadProcessUsage().peak_rss_bytes;
   if (done.ok()) {

@@ -7,6 +7,7 @@
 #include "weir/extract/export_table.h"
 #include "weir/file/parquet_writer.h"
 #include "weir/ledger/ledger.h"
+#include "weir/pg/harm_meter.h"
 
 namespace weir::extract {
 
@@ -20,6 +21,8 @@ struct ExportJob {
   Format format = Format::kParquet;
   file::ParquetOptions parquet;
   ExportOptions options;
+  RetryPolicy retry;
+  int64_t memory_limit_bytes = mem::kUnlimited;  ///< Of everything charged to the run's blocks.
   std::string profile = "balanced";
   std::optional<int64_t> batch_size_memory_mb;
 };
@@ -43,20 +46,23 @@ struct ExportReport {
   std::optional<Error> error;           ///< Set unless status is success or skipped.
   ExportTotals totals;
   sys::Duration duration{0};
+  int64_t retries = 0;
   int64_t peak_rss_bytes = 0;           ///< Of the whole process.
   sys::Duration snapshot_hold{0};
-  std::vector<std::string> warnings;
-
+  pg::HarmReport harm;
   int64_t written_bytes() const;  ///< Of all parts.
 };
 
 /// "20261130T111535-3f9ac2": names a run of any number of exports. Unique by its random end.
 std::string NewRunGroupId(sys::Clock& clock);
 
-/// Runs `job` as number `index` of its group and records it; a failed or interrupted run is recorded too.
+/// Runs `job` as number `index` of its group and records it; a failed or interrupted run is
+/// recorded too.
 ///
-/// Errors: only when the run could not be recorded: the ledger's, and kInvalid when the export runs already.
-///         Whatever else went wrong stands in the report.
+/// A source that goes away once it was opened is tried again as job.retry says: nothing was
+/// published, so nothing can be twice. One that was never reached fails at once.
+/// Errors: only when the run could not be recorded: the ledger's, and kInvalid when the export runs
+///         already. Whatever else went wrong stands in the report.
 Result<ExportReport> RunExport(ExportJob job, int index, const RunContext& context,
                                Progress& progress);
 

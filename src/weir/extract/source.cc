@@ -23,8 +23,8 @@ std::string Join(const std::vector<std::string>& words) {
 Status CheckNamed(const std::vector<std::string>& asked, const std::vector<pg::CatalogColumn>& all,
                   const std::string& source) {
   for (const std::string& name : asked) {
-    const bool known =
-        std::any_of(all.begin(), all.end(), [&](const auto& column) { return column.name == name; });
+    const bool known = std::any_of(all.begin(), all.end(),
+                                   [&](const auto& column) { return column.name == name; });
     if (known) continue;
     std::vector<std::string> have;
     for (const auto& column : all) have.push_back(column.name);
@@ -104,8 +104,11 @@ Status Source::BeginQuery(const SourceRequest& request, const sys::Stop& stop) {
   std::vector<std::string> names;
   for (const auto& column : columns_) names.push_back(column.column.name);
   select_ = whole ? request.query
-                  : pg::SelectSql(*connection_, {.table = {}, .query = request.query, .columns = names,
-                                                 .where = request.where, .limit = request.limit});
+                  : pg::SelectSql(*connection_, {.table = {},
+                                                 .query = request.query,
+                                                 .columns = names,
+                                                 .where = request.where,
+                                                 .limit = request.limit});
   return Ok();
 }
 
@@ -146,8 +149,8 @@ Status Source::ChooseColumns(const SourceRequest& request,
   }
   if (!denied.empty()) {
     return Fail(Code::kInvalid,
-                "{}: this user may not SELECT {}; grant it, or leave these out with --exclude", name_,
-                Join(denied));
+                "{}: this user may not SELECT {}; grant it, or leave these out with --exclude",
+                name_, Join(denied));
   }
   if (!refused.empty()) return Fail(Code::kInvalid, "{}: column {}", name_, Join(refused));
   if (columns_.empty()) return Fail(Code::kInvalid, "{}: no columns are left to read", name_);

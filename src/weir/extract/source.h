@@ -1,5 +1,6 @@
 #pragma once
-// Source: a table or query held still for reading: locked first, then its snapshot taken, then measured.
+// Source: a table or query held still for reading: locked first, then its snapshot taken, then
+//         measured.
 #include <memory>
 #include <optional>
 #include <string>
@@ -26,12 +27,14 @@ struct SourceRequest {
 
 /// A source ready to be read, in a transaction that sees one moment.
 ///
-/// Invariant: ACCESS SHARE on all that is read was held before the snapshot was taken and is held until Close():
-///            a TRUNCATE or rewrite in between would leave the snapshot an empty table (decision lock-first, I1).
+/// Invariant: ACCESS SHARE on all that is read was held before the snapshot was taken and is held
+///            until Close(): a TRUNCATE or rewrite in between would leave the snapshot an empty
+///            table (decision lock-first, I1).
 /// Threads:   one at a time.
 class Source {
  public:
-  /// Errors: of pg::Connection; kInvalid names every column of a type that cannot be read yet, or without rights.
+  /// Errors: of pg::Connection; kInvalid names every column of a type that cannot be read yet, or
+  ///         without rights.
   static Result<std::unique_ptr<Source>> Open(const SourceRequest& request, const sys::Stop& stop);
 
   const std::string& name() const { return name_; }  ///< schema.table, or "query".
@@ -60,7 +63,7 @@ class Source {
 
   std::string name_;
   std::unique_ptr<pg::Connection> connection_;
-  std::unique_ptr<pg::Connection> holder_;  // Holds the locks where connection_ could not take them.
+  std::unique_ptr<pg::Connection> holder_;  // Holds the locks that connection_ could not take.
   std::string select_;
   std::vector<pg::CopyColumn> columns_;
   std::vector<std::string> primary_key_;

@@ -14,8 +14,8 @@ int64_t NowNanos() {
   return std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
 }
 
-// RFC 4180, section 2: quote what holds a quote, a comma or a line break. An empty string is quoted as well, to
-// tell it from NULL.
+// RFC 4180, section 2: quote what holds a quote, a comma or a line break. An empty string is quoted
+// as well, to tell it from NULL.
 void AppendField(std::string_view text, std::string& out) {
   if (!text.empty() && text.find_first_of("\",\r\n") == text.npos) {
     out += text;

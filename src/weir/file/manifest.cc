@@ -38,7 +38,8 @@ Result<table::Type> ParseType(std::string_view name) {
   }
   if (name.starts_with("decimal(")) {
     type.kind = table::Kind::kDecimal;
-    if (std::sscanf(std::string(name).c_str(), "decimal(%d,%d)", &type.precision, &type.scale) == 2) {
+    if (std::sscanf(std::string(name).c_str(), "decimal(%d,%d)", &type.precision, &type.scale) ==
+        2) {
       return type;
     }
   }
@@ -65,13 +66,23 @@ Result<table::Column> ParseColumn(const Json& json) {
   return column;
 }
 
+Result<table::Schema> ParseColumns(const Json& json) {
+  table::Schema schema;
+  for (const Json& column : json) {
+    WEIR_TRY(table::Column parsed, ParseColumn(column));
+    schema.columns.push_back(std::move(parsed));
+  }
+  return schema;
+}
+
 Result<Manifest> FromJson(const Json& json) {
   const int version = json.at("version").get<int>();
   if (version != kManifestVersion) {
-    return Fail(Code::kInvalid,
-                "manifest version {} is not known here (this version of weir reads {}); use a newer "
-                "weir",
-                version, kManifestVersion);
+    return Fail(
+        Code::kInvalid,
+        "manifest version {} is not known here (this version of weir reads {}); use a newer "
+        "weir",
+        version, kManifestVersion);
   }
   Manifest manifest;
   manifest.run_id = json.at("run_id").get<std::string>();
@@ -81,10 +92,7 @@ Result<Manifest> FromJson(const Json& json) {
   manifest.snapshot_lsn = TextOrEmpty(json.at("snapshot").at("lsn"));
   manifest.snapshot_xid = TextOrEmpty(json.at("snapshot").at("xid"));
   manifest.snapshot_taken_at = TextOrEmpty(json.at("snapshot").at("taken_at"));
-  for (const Json& column : json.at("columns")) {
-    WEIR_TRY(table::Column parsed, ParseColumn(column));
-    manifest.schema.columns.push_back(std::move(parsed));
-  }
+  WEIR_TRY(manifest.schema, ParseColumns(json.at("columns")));
   manifest.primary_key = json.at("primary_key").get<std::vector<std::string>>();
   for (const Json& part : json.at("parts")) {
     manifest.parts.push_back({part.at("path").get<std::string>(), part.at("rows").get<int64_t>(),
@@ -116,8 +124,19 @@ std::string SchemaJson(const table::Schema& schema) {
   return Json{{"version", kManifestVersion}, {"columns", ColumnsJson(schema)}}.dump();
 }
 
+Result<table::Schema> ParseSchemaJson(std::string_view text) {
+  const Json json = Json::parse(text, nullptr, false);
+  try {
+    if (json.is_object()) return ParseColumns(json.at("columns"));
+  } catch (const Json::exception&) {
+  }
+  return Fail(Code::kCorrupt, "the weir.schema key is damaged");
+}
+
 std::string ManifestJson(const Manifest& manifest) {
-  const auto or_null = [](const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); };
+  const auto or_null = [](const std::string& text) {
+    return text.empty() ? Json(nullptr) : Json(text);
+  };
   Json parts = Json::array();
   for (const FilePart& part : manifest.parts) {
     parts.push_back(

@@ -1,5 +1,6 @@
 #pragma once
-// Manifest: which files of an export exist and are whole. Written last; docs/formats/manifest.md is its contract.
+// Manifest: which files of an export exist and are whole. Written last; docs/formats/manifest.md is
+//           its contract.
 #include <optional>
 #include <string>
 #include <vector>
@@ -32,6 +33,9 @@ struct Manifest {
 
 /// The columns as the JSON text that the manifest and each Parquet file's weir.schema key carry.
 std::string SchemaJson(const table::Schema& schema);
+
+/// SchemaJson read back. Errors: kCorrupt.
+Result<table::Schema> ParseSchemaJson(std::string_view json);
 
 std::string ManifestJson(const Manifest& manifest);
 

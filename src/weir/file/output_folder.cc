@@ -16,7 +16,8 @@ bool IsLeftover(const std::string& entry, const std::string& final_name) {
   return entry.starts_with("." + final_name + ".") && entry.ends_with(kBuilding);
 }
 
-Status RemoveLeftovers(sys::Files& files, const std::string& parent, const std::string& final_name) {
+Status RemoveLeftovers(sys::Files& files, const std::string& parent,
+                       const std::string& final_name) {
   WEIR_TRY(const auto entries, files.List(parent));
   for (const std::string& entry : entries) {
     if (IsLeftover(entry, final_name)) WEIR_DO(files.Remove(sys::JoinPath(parent, entry)));
@@ -29,10 +30,11 @@ Status CheckReplaceable(sys::Files& files, const std::string& path) {
   if (!files.Exists(path)) return Ok();
   WEIR_TRY(const auto entries, files.List(path));
   if (entries.empty() || files.Exists(sys::JoinPath(path, kManifestName))) return Ok();
-  return Fail(Code::kInvalid,
-              "'{}' holds files that weir did not write ('{}' and others); move them away or choose "
-              "another output folder",
-              path, entries.front());
+  return Fail(
+      Code::kInvalid,
+      "'{}' holds files that weir did not write ('{}' and others); move them away or choose "
+      "another output folder",
+      path, entries.front());
 }
 
 }  // namespace
@@ -68,7 +70,8 @@ Status OutputFolder::Publish(const Manifest& manifest) {
   const std::string json = ManifestJson(manifest);
   WEIR_DO(files_.WriteWhole(PathOf(kManifestName), json));
   WEIR_DO(FaultPoint("output_folder.manifest_done"));
-  WEIR_DO(files_.WriteWhole(PathOf(kSuccessName), fmt::format("{:016x}\n", sys::Xxh3(AsBytes(json)))));
+  WEIR_DO(
+      files_.WriteWhole(PathOf(kSuccessName), fmt::format("{:016x}\n", sys::Xxh3(AsBytes(json)))));
   WEIR_DO(files_.SyncFolder(building_path_));
   WEIR_DO(FaultPoint("output_folder.success_done"));
   const std::string parent = sys::ParentPath(final_path_);
@@ -81,7 +84,8 @@ Status OutputFolder::Publish(const Manifest& manifest) {
   published_ = true;
   WEIR_DO(files_.SyncFolder(parent));
   WEIR_DO(FaultPoint("output_folder.swapped"));
-  if (replaces) WEIR_DO(files_.Remove(building_path_));  // The previous run, by the name it now has.
+  if (replaces)
+    WEIR_DO(files_.Remove(building_path_));  // The previous run, by the name it now has.
   return Ok();
 }
 

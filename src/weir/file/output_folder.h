@@ -10,15 +10,16 @@ namespace weir::file {
 
 /// One run's output, in a dot folder beside `final_path` until Publish() gives it that name.
 ///
-/// Invariant: a reader of final_path sees the previous run whole, or this one whole (decision output-swap, I1).
-///            Destruction without Publish() removes what was built.
-/// Crash:     the dot folder stays and is removed by the next Open() of the same final path. Requires that
-///            only one run builds a final path at a time: the ledger's export lock.
+/// Invariant: a reader of final_path sees the previous run whole, or this one whole (decision
+///            output-swap, I1). Destruction without Publish() removes what was built.
+/// Crash:     the dot folder stays and is removed by the next Open() of the same final path.
+///            Requires that only one run builds a final path at a time: the ledger's export lock.
 class OutputFolder {
  public:
   /// Makes the dot folder, and removes those that dead runs left.
   /// Errors: kInvalid when final_path holds something that weir did not write.
-  static Result<std::unique_ptr<OutputFolder>> Open(sys::Files& files, const std::string& final_path,
+  static Result<std::unique_ptr<OutputFolder>> Open(sys::Files& files,
+                                                    const std::string& final_path,
                                                     const std::string& run_id);
   ~OutputFolder();
   OutputFolder(const OutputFolder&) = delete;
@@ -27,8 +28,8 @@ class OutputFolder {
   /// Where to create the file that will be `name` in the final folder.
   std::string PathOf(const std::string& name) const { return sys::JoinPath(building_path_, name); }
 
-  /// Writes the manifest, then _SUCCESS, and swaps the folder in: one rename exchange when there was a previous
-  /// run, whose files are then removed.
+  /// Writes the manifest, then _SUCCESS, and swaps the folder in: one rename exchange when there
+  /// was a previous run, whose files are then removed.
   Status Publish(const Manifest& manifest);
 
  private:

@@ -27,8 +27,8 @@ constexpr int64_t kPagesBytes = 16 << 20;
 constexpr int64_t kLeastPageBytes = 64 << 10;
 constexpr int64_t kMostPageBytes = 512 << 10;
 
-// Columns of longer values (on average) carry no statistics: each page would repeat two values in its header, and
-// the page index keeps them all in memory until the end.
+// Columns of longer values (on average) carry no statistics: each page would repeat two values in
+// its header, and the page index keeps them all in memory until the end.
 constexpr double kMostStatisticBytes = 256;
 
 int64_t NowNanos() {
@@ -46,8 +46,8 @@ parquet::Compression::type Codec(Compression compression) {
   return parquet::Compression::ZSTD;
 }
 
-// A ParquetFileWriter's contents that lets us see the row group being filled: Arrow's FileWriter hides it, and
-// its encoded size is what decides when the group is closed.
+// A ParquetFileWriter's contents that lets us see the row group being filled: Arrow's FileWriter
+// hides it, and its encoded size is what decides when the group is closed.
 class WatchedContents final : public parquet::ParquetFileWriter::Contents {
  public:
   WatchedContents(std::unique_ptr<parquet::ParquetFileWriter> below,
@@ -76,7 +76,8 @@ class WatchedContents final : public parquet::ParquetFileWriter::Contents {
     below_->AddKeyValueMetadata(more);
   }
 
-  /// Encoded bytes of the row group being filled: pages that wait for their dictionary, and pages that do not.
+  /// Encoded bytes of the row group being filled: pages that wait for their dictionary, and pages
+  /// that do not.
   int64_t encoded_bytes() const {
     if (row_group_ == nullptr) return 0;
     return row_group_->total_compressed_bytes() + row_group_->total_compressed_bytes_written();
@@ -158,8 +159,10 @@ std::shared_ptr<parquet::WriterProperties> ParquetWriter::Properties(const table
       builder.disable_write_page_index(path);
     }
   }
-  // Page sizes are looked at once per write batch: a quarter of a page at most of the widest column.
-  const int64_t rows_per_look = static_cast<int64_t>(static_cast<double>(page_bytes) / 4 / row_bytes);
+  // Page sizes are looked at once per write batch: a quarter of a page at most of the widest
+  // column.
+  const int64_t rows_per_look =
+      static_cast<int64_t>(static_cast<double>(page_bytes) / 4 / row_bytes);
   builder.write_batch_size(std::clamp<int64_t>(rows_per_look, 1, 1024));
   return builder.build();
 }

@@ -26,12 +26,13 @@ struct ParquetOptions {
 /// Chosen by measurement: see docs/decisions/parquet-writer.md.
 inline constexpr int kDefaultZstdLevel = 1;
 
-/// Opens `path` in `files` for rows of `schema`. Dictionaries are chosen per column from the first batch.
+/// Opens `path` in `files` for rows of `schema`. Dictionaries are chosen per column from the first
+/// batch.
 ///
-/// Layout:  data pages of v1, statistics and page index on columns of values up to 256
-///          bytes on average (and none on a value over 4 KiB), weir.schema = `schema_json`.
-/// Memory:  charged to `blocks`: one row group encoded, one page per column; pages shrink as columns grow in
-///          number, so that all of them together stay near 16 MiB.
+/// Layout:  data pages of v1, statistics and page index on columns of values up to 256 bytes on
+///          average (and none on a value over 4 KiB), weir.schema = `schema_json`.
+/// Memory:  charged to `blocks`: one row group encoded, one page per column; pages shrink as
+///          columns grow in number, so that all of them together stay near 16 MiB.
 /// Requires: `files` and `blocks` outlive the writer.
 Result<std::unique_ptr<TableWriter>> NewParquetWriter(sys::Files& files, const std::string& path,
                                                       const std::string& relative_path,

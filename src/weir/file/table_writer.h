@@ -25,8 +25,8 @@ struct WriteTimes {
 
 /// Writes one file from its first row to its last.
 ///
-/// Errors:  of sys::Files; kExhausted when the memory budget is full. After an error only destruction is left;
-///          the file is then incomplete and must be removed by the caller.
+/// Errors:  of sys::Files; kExhausted when the memory budget is full. After an error only
+///          destruction is left; the file is then incomplete and must be removed by the caller.
 /// Threads: one at a time.
 class TableWriter {
  public:

@@ -21,8 +21,8 @@ void AppendInt(T value, std::string& out) {
   out.append(buffer, end.ptr);
 }
 
-// PostgreSQL prints the shortest digits that read back, in exponent form below 1e-4 and from 1e15 (1e6 for float4)
-// on; std::to_chars finds the same digits.
+// PostgreSQL prints the shortest digits that read back, in exponent form below 1e-4 and from 1e15
+// (1e6 for float4) on; std::to_chars finds the same digits.
 template <typename T>
 void AppendFloat(T value, std::string& out) {
   if (std::isnan(value)) {
@@ -54,7 +54,8 @@ void AppendDecimal(__int128 value, int scale, std::string& out) {
   char digits[48];
   char* at = digits + sizeof digits;
   const bool negative = value < 0;
-  auto rest = negative ? -static_cast<unsigned __int128>(value) : static_cast<unsigned __int128>(value);
+  auto rest =
+      negative ? -static_cast<unsigned __int128>(value) : static_cast<unsigned __int128>(value);
   for (int written = 0; rest != 0 || written <= scale; ++written) {
     if (written == scale && scale > 0) *--at = '.';
     *--at = static_cast<char>('0' + static_cast<int>(rest % 10));
@@ -70,15 +71,16 @@ struct Civil {
   int day;
 };
 
-// Days since 1970-01-01 to the proleptic Gregorian calendar (Hinnant, "chrono-Compatible Low-Level Date
-// Algorithms", civil_from_days).
+// Days since 1970-01-01 to the proleptic Gregorian calendar (Hinnant, "chrono-Compatible Low-Level
+// Date Algorithms", civil_from_days).
 Civil CivilFromDays(int64_t days) {
   days += 719'468;
   const int64_t era = (days >= 0 ? days : days - 146'096) / 146'097;
   const int64_t day_of_era = days - era * 146'097;
   const int64_t year_of_era =
       (day_of_era - day_of_era / 1460 + day_of_era / 36'524 - day_of_era / 146'096) / 365;
-  const int64_t day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+  const int64_t day_of_year =
+      day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
   const int64_t shifted_month = (5 * day_of_year + 2) / 153;
   const int month = static_cast<int>(shifted_month < 10 ? shifted_month + 3 : shifted_month - 9);
   return {year_of_era + era * 400 + (month <= 2 ? 1 : 0), month,
@@ -135,8 +137,8 @@ void AppendBinary(Bytes bytes, std::string& out) {
   }
 }
 
-// array_out quotes an element that is empty, is NULL in any case, or holds braces, commas, quotes, backslashes or
-// white space.
+// array_out quotes an element that is empty, is NULL in any case, or holds braces, commas, quotes,
+// backslashes or white space.
 bool NeedsQuotes(std::string_view text) {
   if (text.empty()) return true;
   if (text.size() == 4) {

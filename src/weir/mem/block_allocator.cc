@@ -84,7 +84,8 @@ Result<uint8_t*> BlockAllocator::Resize(uint8_t* block, int64_t old_bytes, int64
   const int64_t new_rounded = RoundUp(new_bytes);
   if (old_rounded == new_rounded) return block;
   const bool mapped = !IsSmall(old_rounded) && !IsSmall(new_rounded);
-  // Copying into a warm block costs less than the page faults of a fresh one; a huge one is rather moved.
+  // Copying into a warm block costs less than the page faults of a fresh one; a huge one is rather
+  // moved.
   uint8_t* kept = mapped && new_rounded <= kMostCopied ? TakeKept(new_rounded) : nullptr;
   if (kept != nullptr) {
     blocks_out_.fetch_add(1, std::memory_order_relaxed);

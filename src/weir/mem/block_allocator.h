@@ -1,5 +1,6 @@
 #pragma once
-// BlockAllocator: large blocks straight from the kernel, charged to a budget and recycled while warm.
+// BlockAllocator: large blocks straight from the kernel, charged to a budget and recycled while
+// warm.
 #include <array>
 #include <cstdint>
 #include <mutex>
@@ -11,9 +12,10 @@ namespace weir::mem {
 
 /// Memory for buffers of kilobytes to gigabytes.
 ///
-/// Blocks of kSmallBytes and more are mapped one by one, so that a freed block really leaves the process and
-/// a growing one is moved by the kernel without copying. A few freed blocks are kept to be handed out again:
-/// touching a fresh page costs a page fault, a warm one does not. Kept blocks stay charged.
+/// Blocks of kSmallBytes and more are mapped one by one, so that a freed block really leaves the
+/// process and a growing one is moved by the kernel without copying. A few freed blocks are kept to
+/// be handed out again: touching a fresh page costs a page fault, a warm one does not. Kept blocks
+/// stay charged.
 ///
 /// Alignment: 64 bytes. Threads: any. Aborts when the kernel has no more memory.
 class BlockAllocator {
@@ -30,11 +32,13 @@ class BlockAllocator {
   /// The size a request is rounded up to; what is charged, and usable in full. At most 1/4 more.
   static int64_t RoundUp(int64_t bytes);
 
-  /// A block of RoundUp(bytes). Errors: kExhausted from the budget, after kept blocks were given up.
+  /// A block of RoundUp(bytes). Errors: kExhausted from the budget, after kept blocks were given
+  /// up.
   Result<uint8_t*> Allocate(int64_t bytes);
   /// The same block at a new size, its first min(old, new) bytes unchanged.
   Result<uint8_t*> Reallocate(uint8_t* block, int64_t old_bytes, int64_t new_bytes);
-  /// As Allocate and Reallocate, but past the budget's limit if need be; the caller checks it later.
+  /// As Allocate and Reallocate, but past the budget's limit if need be; the caller checks it
+  /// later.
   uint8_t* ForceAllocate(int64_t bytes);
   uint8_t* ForceReallocate(uint8_t* block, int64_t old_bytes, int64_t new_bytes);
   /// `bytes` is what the block was asked for. Null is fine.

@@ -14,14 +14,16 @@ struct CatalogColumn {
   std::string name;
   int attnum = 0;
   CatalogType type;
-  bool not_null = false;    ///< Declared NOT NULL on a relation where a plain read keeps that promise.
+  bool not_null =
+      false;  ///< Declared NOT NULL on a relation where a plain read keeps that promise.
   bool readable = false;    ///< This user may SELECT it.
 };
 
 struct TableInfo {
   uint32_t oid = 0;
   TableName name;           ///< Schema filled in, case as stored.
-  char relkind = 'r';       ///< pg_class.relkind: r table, p partitioned, v view, m materialised view, f foreign.
+  char relkind =
+      'r';  ///< pg_class.relkind: r table, p partitioned, v view, m materialised view, f foreign.
   bool row_security = false;
   std::vector<CatalogColumn> columns;     ///< In attnum order; dropped ones left out.
   std::vector<std::string> primary_key;   ///< Column names in key order; empty when there is none.
@@ -44,8 +46,8 @@ struct SnapshotMark {
 /// Errors: kNotFound names the table and the search_path.
 Result<TableName> ResolveTable(Connection& connection, const TableName& name);
 
-/// The columns a SELECT gives; attnum is 0 and not_null false, as outer joins may make any of them null.
-/// Takes locks on what it reads, and in a REPEATABLE READ transaction its snapshot.
+/// The columns a SELECT gives; attnum is 0 and not_null false, as outer joins may make any of them
+/// null. Takes locks on what it reads, and in a REPEATABLE READ transaction its snapshot.
 Result<std::vector<CatalogColumn>> DescribeQuery(Connection& connection, const std::string& select);
 
 /// Errors: kNotFound when the table is gone.
@@ -53,7 +55,8 @@ Result<TableInfo> DescribeTable(Connection& connection, const TableName& resolve
 
 Result<TableSize> MeasureTable(Connection& connection, uint32_t oid);
 
-/// The first statement of a REPEATABLE READ transaction: takes its snapshot and says where it stands.
+/// The first statement of a REPEATABLE READ transaction: takes its snapshot and says where it
+/// stands.
 Result<SnapshotMark> TakeSnapshot(Connection& connection);
 
 }  // namespace weir::pg

@@ -20,18 +20,21 @@ struct StateAdvice {
 
 // The first match counts, so states stand before their classes.
 constexpr std::array<StateAdvice, 24> kAdvice = {{
-    {"28P01", Code::kInvalid, "check the user and PGPASSWORD, ~/.pgpass or the password in the URL"},
+    {"28P01", Code::kInvalid,
+     "check the user and PGPASSWORD, ~/.pgpass or the password in the URL"},
     {"28000", Code::kInvalid, "the server's pg_hba.conf must allow this user, host and TLS mode"},
     {"3D000", Code::kNotFound, "check the database name"},
     {"3F000", Code::kNotFound, "check the schema name"},
     {"42P01", Code::kNotFound, "check the table's name and schema"},
     {"42703", Code::kNotFound, "check the column's name"},
     {"42501", Code::kInvalid, "grant SELECT to this user, or leave the table or column out"},
-    {"53300", Code::kUnavailable, "the server has no connection slot free; wait or run fewer at once"},
+    {"53300", Code::kUnavailable,
+     "the server has no connection slot free; wait or run fewer at once"},
     {"53100", Code::kExhausted, "the server's disk is full"},
     {"53200", Code::kExhausted, "the server ran out of memory"},
-    {"55P03", Code::kUnavailable, "another session holds a stronger lock; wait for it or raise "
-                                  "lock_timeout_s"},
+    {"55P03", Code::kUnavailable,
+     "another session holds a stronger lock; wait for it or raise "
+     "lock_timeout_s"},
     {"57014", Code::kUnavailable, "the statement was cancelled on the server"},
     {"57P01", Code::kUnavailable, "the server is shutting down or ended this session; run again"},
     {"57P02", Code::kUnavailable, "the server crashed; wait for its recovery and run again"},
@@ -55,11 +58,24 @@ std::string FirstLine(std::string_view text) {
   return line;
 }
 
+// Every run of white space as one space, none at the end.
+std::string OneLine(std::string_view text) {
+  std::string line;
+  for (const char c : text) {
+    const bool space = c == ' ' || c == '\n' || c == '\t' || c == '\r';
+    if (!space) {
+      line += c;
+    } else if (!line.empty() && line.back() != ' ') {
+      line += ' ';
+    }
+  }
+  while (!line.empty() && line.back() == ' ') line.pop_back();
+  return line;
+}
+
 // What libpq says when no server answered; it has no SQLSTATE.
 Error ConnectError(const PGconn* handle, const Target& target) {
-  std::string reason = target.Redact(PQerrorMessage(handle));
-  while (!reason.empty() && reason.back() == '\n') reason.pop_back();
-  std::replace(reason.begin(), reason.end(), '\n', ' ');
+  std::string reason = OneLine(target.Redact(PQerrorMessage(handle)));
   if (const size_t fatal = reason.find("FATAL:  "); fatal != reason.npos) {
     reason = reason.substr(fatal + 8);
   }
@@ -72,7 +88,8 @@ Error ConnectError(const PGconn* handle, const Target& target) {
   if (has("too many") || has("remaining connection slots")) return error("53300");
   if (has("starting up") || has("recovery mode")) return error("57P03");
   if (has("SSL") || has("TLS") || has("certificate")) {
-    return Fail(Code::kInvalid, "{}; check sslmode, sslrootcert and the server's TLS settings", reason);
+    return Fail(Code::kInvalid, "{}; check sslmode, sslrootcert and the server's TLS settings",
+                reason);
   }
   return error("08");
 }
@@ -109,7 +126,8 @@ Result<std::unique_ptr<Connection>> Connection::Open(Target target,
   set_default("keepalives_idle", "30");
   set_default("keepalives_interval", "10");
   set_default("keepalives_count", "3");
-  // fallback_: an application_name of the user's own URL or PGAPPNAME is set again by SET LOCAL anyway.
+  // fallback_: an application_name of the user's own URL or PGAPPNAME is set again by SET LOCAL
+  // anyway.
   target.Set("fallback_application_name", application_name.substr(0, 63));
 
   std::vector<const char*> keywords;
@@ -121,16 +139,16 @@ Result<std::unique_ptr<Connection>> Connection::Open(Target target,
   keywords.push_back(nullptr);
   values.push_back(nullptr);
 
-  std::unique_ptr<Connection> connection(
-      new Connection(PQconnectStartParams(keywords.data(), values.data(), 0), std::move(target), stop));
+  std::unique_ptr<Connection> connection(new Connection(
+      PQconnectStartParams(keywords.data(), values.data(), 0), std::move(target), stop));
   PGconn* const handle = connection->handle_;
   WEIR_ASSERT(handle != nullptr);
   if (PQstatus(handle) == CONNECTION_BAD) {
     return ConnectError(handle, connection->target_).In("cannot connect to " +
                                                         connection->target_.Describe());
   }
-  const sys::Duration timeout =
-      std::chrono::seconds(std::max(2, std::atoi(connection->target_.Get("connect_timeout").c_str())));
+  const sys::Duration timeout = std::chrono::seconds(
+      std::max(2, std::atoi(connection->target_.Get("connect_timeout").c_str())));
   const sys::Duration deadline = SteadyNow() + timeout;
   for (PostgresPollingStatusType status = PGRES_POLLING_WRITING; status != PGRES_POLLING_OK;) {
     const short events = status == PGRES_POLLING_READING ? POLLIN : POLLOUT;
@@ -165,7 +183,8 @@ Status Connection::Await(sys::Duration timeout, short events) {
       wait_ms = static_cast<int>(std::min<int64_t>(left_ms, 60'000));
     }
     const int ready = poll(watched, 2, wait_ms);
-    if (ready < 0 && errno != EINTR) return Fail(Code::kUnavailable, "poll failed on the connection");
+    if (ready < 0 && errno != EINTR)
+      return Fail(Code::kUnavailable, "poll failed on the connection");
     if (ready > 0 && (watched[0].revents != 0)) return Ok();
   }
 }
@@ -201,7 +220,8 @@ Status Connection::WaitForResult() {
 Result<Rows> Connection::Query(std::string_view sql,
                                const std::vector<std::optional<std::string>>& parameters) {
   std::vector<const char*> values;
-  for (const auto& parameter : parameters) values.push_back(parameter ? parameter->c_str() : nullptr);
+  for (const auto& parameter : parameters)
+    values.push_back(parameter ? parameter->c_str() : nullptr);
   if (PQsendQueryParams(handle_, std::string(sql).c_str(), static_cast<int>(values.size()), nullptr,
                         values.data(), nullptr, nullptr, 0) == 0) {
     return LastError("the query could not be sent");
@@ -209,7 +229,8 @@ Result<Rows> Connection::Query(std::string_view sql,
   return ReadRows();
 }
 
-// The results of what was sent, to the last one: the connection is then ready for the next statement.
+// The results of what was sent, to the last one: the connection is then ready for the next
+// statement.
 Result<Rows> Connection::ReadRows() {
   Rows rows;
   std::optional<Error> failure;
@@ -346,7 +367,8 @@ Status Connection::FinishCopy() {
 }
 
 void Connection::Cancel() {
-  const std::unique_ptr<PGcancel, decltype(&PQfreeCancel)> cancel(PQgetCancel(handle_), &PQfreeCancel);
+  const std::unique_ptr<PGcancel, decltype(&PQfreeCancel)> cancel(PQgetCancel(handle_),
+                                                                  &PQfreeCancel);
   if (cancel == nullptr) return;
   char reason[256];
   PQcancel(cancel.get(), reason, sizeof reason);

@@ -36,21 +36,23 @@ Error FromSqlState(std::string_view sqlstate, std::string_view message);
 
 /// One session.
 ///
-/// Errors:  every call returns FromSqlState's codes; kUnavailable when the link is lost; kCancelled when the
-///          stop was asked for. Messages never hold a password.
+/// Errors:  every call returns FromSqlState's codes; kUnavailable when the link is lost; kCancelled
+///          when the stop was asked for. Messages never hold a password.
 /// Threads: one at a time, but Cancel() from any.
 class Connection {
  public:
-  /// Connects with keepalives and a connect timeout of 10 s where the target does not set its own, and
-  /// application_name for pg_stat_activity. `stop` must outlive the connection.
-  static Result<std::unique_ptr<Connection>> Open(Target target, const std::string& application_name,
+  /// Connects with keepalives and a connect timeout of 10 s where the target does not set its own,
+  /// and application_name for pg_stat_activity. `stop` must outlive the connection.
+  static Result<std::unique_ptr<Connection>> Open(Target target,
+                                                  const std::string& application_name,
                                                   const sys::Stop& stop);
   ~Connection();
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
   /// Runs one statement with text parameters $1, $2, ...
-  Result<Rows> Query(std::string_view sql, const std::vector<std::optional<std::string>>& parameters = {});
+  Result<Rows> Query(std::string_view sql,
+                     const std::vector<std::optional<std::string>>& parameters = {});
   /// Query that must give exactly one row.
   Result<Row> QueryRow(std::string_view sql,
                        const std::vector<std::optional<std::string>>& parameters = {});
@@ -62,8 +64,8 @@ class Connection {
 
   /// Starts a COPY ... TO STDOUT; read it with NextCopyData until it ends.
   Status StartCopyOut(const std::string& sql);
-  /// The next CopyData, valid until the next call; empty after the last. Waits at most `byte_timeout`
-  /// for the server (zero: for ever); time spent waiting is added to `waited`.
+  /// The next CopyData, valid until the next call; empty after the last. Waits at most
+  /// `byte_timeout` for the server (zero: for ever); time spent waiting is added to `waited`.
   /// Errors: kUnavailable also when `byte_timeout` passed; the server's query is then cancelled.
   Result<Bytes> NextCopyData(sys::Duration byte_timeout, sys::Duration* waited);
 

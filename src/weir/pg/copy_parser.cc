@@ -29,7 +29,8 @@ Status CopyParser::Feed(Bytes bytes) {
   if (carry_.size() == 0) {
     WEIR_TRY(const int64_t used, Parse(bytes));
     const Bytes rest = bytes.subspan(static_cast<size_t>(used));
-    if (!rest.empty()) std::memcpy(carry_.Extend(static_cast<int64_t>(rest.size())), rest.data(), rest.size());
+    if (!rest.empty())
+      std::memcpy(carry_.Extend(static_cast<int64_t>(rest.size())), rest.data(), rest.size());
     return Ok();
   }
   std::memcpy(carry_.Extend(static_cast<int64_t>(bytes.size())), bytes.data(), bytes.size());
@@ -82,8 +83,8 @@ Result<int64_t> CopyParser::ParseHeader(Bytes bytes) {
   return kHeaderBytes + extension;
 }
 
-// Bytes of the row at the front of `bytes`, kIncomplete, or kTrailer. Checks every length, so that DecodeRow
-// need not.
+// Bytes of the row at the front of `bytes`, kIncomplete, or kTrailer. Checks every length, so that
+// DecodeRow need not.
 Result<int64_t> CopyParser::RowLength(Bytes bytes) const {
   const int64_t size = static_cast<int64_t>(bytes.size());
   if (size < 2) return kIncomplete;
@@ -145,8 +146,8 @@ Error CopyParser::FieldError(size_t column, FieldFault fault, const uint8_t* byt
                              int64_t size) const {
   const table::Column& named = columns_[column].column;
   if (fault == FieldFault::kMalformed) {
-    return Fail(Code::kCorrupt, "column {}, row {}: {} bytes are not a value of type {}", named.name,
-                row_count_ + 1, size, named.pg_type);
+    return Fail(Code::kCorrupt, "column {}, row {}: {} bytes are not a value of type {}",
+                named.name, row_count_ + 1, size, named.pg_type);
   }
   return Fail(Code::kInvalid,
               "column {}, row {}: {} cannot be written as {}; leave the column out with --exclude "

@@ -15,11 +15,14 @@ struct CopyColumn {
 
 /// Reads rows out of a COPY BINARY stream fed in pieces of any size.
 ///
-/// Shape:   11-byte signature, flags, header extension; per row an int16 field count and per field an int32
-///          length (-1: NULL) and that many bytes; an int16 -1 ends the stream (PostgreSQL manual, COPY).
-/// Memory:  a row that ends in a later piece is kept until it is whole; no allocation per row or field else.
-/// Errors:  kCorrupt for bytes that are not such a stream; kInvalid for a value the column's type cannot say
-///          and for one over max_value_bytes; both name the column and the row, counted from 1.
+/// Shape:   11-byte signature, flags, header extension; per row an int16 field count and per field
+///          an int32 length (-1: NULL) and that many bytes; an int16 -1 ends the stream (PostgreSQL
+///          manual, COPY).
+/// Memory:  a row that ends in a later piece is kept until it is whole; no allocation per row or
+///          field else.
+/// Errors:  kCorrupt for bytes that are not such a stream; kInvalid for a value the column's type
+///          cannot say and for one over max_value_bytes; both name the column and the row, counted
+///          from 1.
 /// Threads: one.
 class CopyParser {
  public:

@@ -139,7 +139,8 @@ FieldFault DecodeDecimal(ColumnBuilder& column, const uint8_t* bytes, int64_t si
   return kNone;
 }
 
-// array_send: dimensions, null flag, element type; per dimension length and lower bound; then fields.
+// array_send: dimensions, null flag, element type; per dimension length and lower bound; then
+// fields.
 constexpr int64_t kArrayHeader = 12;
 constexpr int64_t kDimensionHeader = 8;
 

@@ -12,12 +12,15 @@ enum class FieldFault : uint8_t {
 };
 
 /// Appends the value in `bytes` (not a NULL). On a fault nothing may have been appended.
-using FieldDecoder = FieldFault (*)(table::ColumnBuilder& column, const uint8_t* bytes, int64_t size);
+using FieldDecoder = FieldFault (*)(table::ColumnBuilder& column, const uint8_t* bytes,
+                                    int64_t size);
 
-/// The decoder of `type`; `is_jsonb` for jsonb's leading version byte (json and jsonb are one kind).
+/// The decoder of `type`; `is_jsonb` for jsonb's leading version byte (json and jsonb are one
+/// kind).
 FieldDecoder DecoderOf(const table::Type& type, bool is_jsonb);
 
-/// A short text of a value that was unsayable, for the error: "infinity", "NaN", "24:00:00", "array of 2 dimensions".
+/// A short text of a value that was unsayable, for the error: "infinity", "NaN", "24:00:00", "array
+/// of 2 dimensions".
 std::string DescribeUnsayable(const table::Type& type, const uint8_t* bytes, int64_t size);
 
 }  // namespace weir::pg

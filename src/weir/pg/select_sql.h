@@ -17,8 +17,8 @@ struct SelectParts {
   std::optional<int64_t> limit;      ///< Rows.
 };
 
-/// SELECT "a", "b" FROM "s"."t" WHERE (...) LIMIT n. The condition stands on lines of its own, so that a comment at
-/// its end cannot swallow what follows.
+/// SELECT "a", "b" FROM "s"."t" WHERE (...) LIMIT n. The condition stands on lines of its own, so
+/// that a comment at its end cannot swallow what follows.
 std::string SelectSql(const Connection& connection, const SelectParts& parts);
 
 /// COPY (select) TO STDOUT (FORMAT binary).

@@ -21,8 +21,8 @@ std::string ApplicationName(const std::string& run_id, const std::string& table)
 }
 
 Status BeginReadOnly(Connection& connection, Isolation isolation, const SessionSettings& settings) {
-  // What these pin: text forms (DateStyle to lc_monetary), row counts (row_security fails closed), and the
-  // backends one reader may use (no parallel workers, no JIT compile for a plain scan).
+  // What these pin: text forms (DateStyle to lc_monetary), row counts (row_security fails closed),
+  // and the backends one reader may use (no parallel workers, no JIT compile for a plain scan).
   constexpr std::string_view kPinned =
       "SET LOCAL DateStyle = 'ISO'; SET LOCAL IntervalStyle = 'postgres'; "
       "SET LOCAL extra_float_digits = 3; SET LOCAL bytea_output = 'hex'; "
@@ -44,7 +44,8 @@ Result<LockMode> LockTable(Connection& connection, const TableName& table) {
                                             connection.QuoteName(table.schema),
                                             connection.QuoteName(table.name)));
   if (locked.ok()) return LockMode::kTable;
-  // Refused: rights on some columns only, or a kind that cannot be locked. Not there, lock timeout, lost
+  // Refused: rights on some columns only, or a kind that cannot be locked. Not there, lock timeout,
+  //          lost
   // connection: those stay errors.
   if (locked.error().code == Code::kInvalid) return LockMode::kHolder;
   return std::move(locked).error().In("table " + table.Display());

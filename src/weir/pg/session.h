@@ -1,5 +1,6 @@
 #pragma once
-// Session hygiene: every transaction on a source begins here, and a table is locked before it is looked at.
+// Session hygiene: every transaction on a source begins here, and a table is locked before it is
+// looked at.
 #include <string>
 
 #include "weir/pg/catalog.h"
@@ -16,12 +17,13 @@ struct SessionSettings {
   int64_t statement_timeout_s = 0;  ///< 0: none.
 };
 
-/// "weir/<run id>/<table>" in at most 63 bytes: the table is shortened, the run id never, and no UTF-8 character
-/// is cut in two.
+/// "weir/<run id>/<table>" in at most 63 bytes: the table is shortened, the run id never, and no
+/// UTF-8 character is cut in two.
 std::string ApplicationName(const std::string& run_id, const std::string& table);
 
-/// Begins a READ ONLY transaction with every setting made by SET LOCAL: poolers refuse start-up parameters, and a
-/// plain SET would leak to the pooler's next client. Pins all settings that change how values print.
+/// Begins a READ ONLY transaction with every setting made by SET LOCAL: poolers refuse start-up
+/// parameters, and a plain SET would leak to the pooler's next client. Pins all settings that
+/// change how values print.
 Status BeginReadOnly(Connection& connection, Isolation isolation, const SessionSettings& settings);
 
 /// How ACCESS SHARE on a table was come by.
@@ -30,16 +32,18 @@ enum class LockMode {
   kHolder,  ///< LOCK TABLE was refused; a second transaction holds it: see LockThroughSelect.
 };
 
-/// Takes ACCESS SHARE on the table in the open transaction, before any snapshot. kHolder says that the relation's
-/// kind or the user's rights do not allow LOCK TABLE; the transaction has then failed and must begin anew.
+/// Takes ACCESS SHARE on the table in the open transaction, before any snapshot. kHolder says that
+/// the relation's kind or the user's rights do not allow LOCK TABLE; the transaction has then
+/// failed and must begin anew.
 /// Errors: kUnavailable when lock_timeout_s passed.
 Result<LockMode> LockTable(Connection& connection, const TableName& table);
 
-/// Takes ACCESS SHARE on all that `select` reads, by running it with LIMIT 0 in `holder`'s READ COMMITTED
-/// transaction, which must then stay open.
+/// Takes ACCESS SHARE on all that `select` reads, by running it with LIMIT 0 in `holder`'s READ
+/// COMMITTED transaction, which must then stay open.
 Status LockThroughSelect(Connection& holder, const std::string& select);
 
-/// Has this session's counters flushed when its transaction ends, on servers that can (15 and later).
+/// Has this session's counters flushed when its transaction ends, on servers that can (15 and
+/// later).
 Status FlushStatistics(Connection& connection);
 
 }  // namespace weir::pg

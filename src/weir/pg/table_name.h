@@ -17,8 +17,8 @@ struct TableName {
 
   /// `schema.name`, or `name` without a schema, with quotes where psql would need them.
   std::string Display() const;
-  /// The same, safe as one file name: bytes other than letters, digits, `_`, `-` and non-ASCII, and a dot inside
-  /// a part, become %XX.
+  /// The same, safe as one file name: bytes other than letters, digits, `_`, `-` and non-ASCII, and
+  /// a dot inside a part, become %XX.
   std::string FileName() const;
 
   friend bool operator==(const TableName&, const TableName&) = default;

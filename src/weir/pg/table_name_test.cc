@@ -33,13 +33,16 @@ TEST(TableName, RefusesWhatIsNotOneName) {
       {"a.", "'a.' is not a table's name: a part of it is empty"},
       {".a", "'.a' is not a table's name: a part of it is empty"},
       {"a.b.c", "'a.b.c' is not a table's name: it has more than two parts"},
-      {"1a", "'1a' is not a table's name: write [schema.]name, with double quotes around odd "
-             "characters"},
-      {"\"a\"b", "'\"a\"b' is not a table's name: write [schema.]name, with double quotes around "
-                 "odd characters"},
+      {"1a",
+       "'1a' is not a table's name: write [schema.]name, with double quotes around odd "
+       "characters"},
+      {"\"a\"b",
+       "'\"a\"b' is not a table's name: write [schema.]name, with double quotes around "
+       "odd characters"},
       {"\"a", "'\"a' is not a table's name: a double quote is not closed"},
       {std::string(65, 'a'),
-       "'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa' is not a table's name: a part of it is longer than 63 bytes"},
+       "'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa' is not a table's name: "
+       "a part of it is longer than 63 bytes"},
   };
   for (const auto& [text, message] : table) {
     const auto parsed = TableName::Parse(text);

@@ -8,7 +8,9 @@
 namespace weir::pg {
 namespace {
 
-bool IsSecret(std::string_view keyword) { return keyword == "password" || keyword == "sslpassword"; }
+bool IsSecret(std::string_view keyword) {
+  return keyword == "password" || keyword == "sslpassword";
+}
 
 }  // namespace
 

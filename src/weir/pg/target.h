@@ -1,5 +1,6 @@
 #pragma once
-// Target: where a PostgreSQL is and how to reach it, kept so that its password cannot be printed by accident.
+// Target: where a PostgreSQL is and how to reach it, kept so that its password cannot be printed by
+//         accident.
 #include <string>
 #include <string_view>
 #include <utility>
@@ -9,8 +10,8 @@
 
 namespace weir::pg {
 
-/// A parsed connection URI or key=value string. What it leaves out, libpq fills from its environment
-/// (PGHOST, PGSERVICE, .pgpass, ...).
+/// A parsed connection URI or key=value string. What it leaves out, libpq fills from its
+/// environment (PGHOST, PGSERVICE, .pgpass, ...).
 class Target {
  public:
   /// Errors: kUsage, without repeating the text, which may hold a password.

@@ -70,7 +70,8 @@ Result<Type> MapType(const CatalogType& type) {
                 .scale = 0,
                 .element = std::make_shared<const Type>(std::move(mapped))};
   }
-  if (type.typtype == 'e') return Type{.kind = Kind::kText, .precision = 0, .scale = 0, .element = {}};
+  if (type.typtype == 'e')
+    return Type{.kind = Kind::kText, .precision = 0, .scale = 0, .element = {}};
   if (type.oid == kNumericOid) return MapNumeric(type);
   if (type.typtype == 'b') {
     if (const auto kind = PlainKind(type.oid)) {

@@ -12,7 +12,7 @@ namespace weir::pg {
 /// What pg_type and pg_attribute say of a column's type.
 struct CatalogType {
   uint32_t oid = 0;
-  char typtype = 'b';         ///< b base, c composite, d domain, e enum, p pseudo, r range, m multirange.
+  char typtype = 'b';  ///< b base, c composite, d domain, e enum, p pseudo, r range, m multirange.
   uint32_t element_oid = 0;   ///< Of a true array type, else 0.
   char element_typtype = 'b';
   int32_t typmod = -1;

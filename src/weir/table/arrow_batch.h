@@ -20,6 +20,12 @@ std::shared_ptr<arrow::Schema> ToArrow(const Schema& schema, const std::string& 
 /// The batch's buffers handed over to Arrow. `schema` is ToArrow's of the same columns.
 ///
 /// Cost: O(columns), but for booleans, whose bytes are packed into bits.
-std::shared_ptr<arrow::RecordBatch> ToArrow(Batch batch, const std::shared_ptr<arrow::Schema>& schema);
+std::shared_ptr<arrow::RecordBatch> ToArrow(Batch batch,
+                                            const std::shared_ptr<arrow::Schema>& schema);
+
+/// An Arrow batch of columns of `schema` as one of ours: values are copied.
+/// Errors: kCorrupt when a column is not of the schema's type.
+Result<Batch> FromArrow(const arrow::RecordBatch& batch, const Schema& schema,
+                        mem::BlockAllocator& blocks);
 
 }  // namespace weir::table

@@ -2,8 +2,8 @@
 
 namespace weir::table {
 
-// Small buffers double. Past a megabyte they grow by a quarter: the kernel moves such blocks without copying,
-// and a value of 50 MB should not cost 100.
+// Small buffers double. Past a megabyte they grow by a quarter: the kernel moves such blocks
+// without copying, and a value of 50 MB should not cost 100.
 void Buffer::Grow(int64_t needed) {
   constexpr int64_t kDoubleUpTo = 1 << 20;
   const int64_t roomier = capacity_ < kDoubleUpTo ? capacity_ * 2 : capacity_ + capacity_ / 4;

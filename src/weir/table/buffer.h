@@ -11,8 +11,8 @@ namespace weir::table {
 
 /// A growing array of bytes, 64-byte aligned.
 ///
-/// Memory:  growth is charged past the budget's limit rather than refused, because it happens in the middle of
-///          a row; who fills buffers checks the budget between rows.
+/// Memory:  growth is charged past the budget's limit rather than refused, because it happens in
+///          the middle of a row; who fills buffers checks the budget between rows.
 /// Threads: one at a time; may be moved to another thread and freed there.
 class Buffer {
  public:
@@ -42,7 +42,8 @@ class Buffer {
   void Push(T value) {
     std::memcpy(Extend(sizeof value), &value, sizeof value);
   }
-  /// Forgets the first `bytes`; those after them move to the front. O(size), or O(1) when none are left.
+  /// Forgets the first `bytes`; those after them move to the front. O(size), or O(1) when none are
+  /// left.
   void DropFront(int64_t bytes) {
     if (bytes == 0) return;
     std::memmove(data_, data_ + bytes, static_cast<size_t>(size_ - bytes));

@@ -3,8 +3,8 @@
 namespace weir::table {
 namespace {
 
-// What to reserve for the next batch: a little more than this one held, but the same as last time while that
-// fits, so that the allocator can hand the same blocks out again and again.
+// What to reserve for the next batch: a little more than this one held, but the same as last time
+// while that fits, so that the allocator can hand the same blocks out again and again.
 int64_t NextHint(int64_t hint, int64_t used) {
   constexpr int64_t kMostHinted = 16 << 20;  // One huge value must not be reserved for ever after.
   if (used <= hint && used >= hint / 2) return hint;

@@ -1,0 +1,104 @@
+#include "weir/file/parquet_reader.h"
+
+#include <arrow/io/file.h>
+#include <arrow/record_batch.h>
+#include <arrow/util/key_value_metadata.h>
+#include <parquet/arrow/reader.h>
+#include <parquet/exception.h>
+#include <parquet/file_reader.h>
+#include <parquet/metadata.h>
+
+#include "weir/file/manifest.h"
+#include "weir/table/arrow_batch.h"
+#include "weir/table/arrow_pool.h"
+
+namespace weir::file {
+namespace {
+
+class ArrowParquetReader final : public ParquetReader {
+ public:
+  ArrowParquetReader(const std::string& path, mem::BlockAllocator& blocks)
+      : path_(path), blocks_(blocks), pool_(blocks) {}
+
+  /// Opens the file and reads its footer.
+  Status Open(int64_t batch_rows);
+
+  const table::Schema& schema() const override { return schema_; }
+  int64_t row_count() const override { return row_count_; }
+  Result<table::Batch> Next() override;
+
+ private:
+  Status Start(int64_t batch_rows);
+  Status ReadSchema(const parquet::FileMetaData& metadata);
+  Error Corrupt(std::string_view reason) const {
+    return Fail(Code::kCorrupt, "'{}' is not a whole Parquet file: {}", path_, reason);
+  }
+
+  const std::string path_;
+  mem::BlockAllocator& blocks_;
+  table::ArrowPool pool_;
+  table::Schema schema_;
+  int64_t row_count_ = 0;
+  std::unique_ptr<parquet::arrow::FileReader> reader_;
+  std::unique_ptr<arrow::RecordBatchReader> batches_;
+};
+
+Status ArrowParquetReader::Open(int64_t batch_rows) {
+  try {
+    return Start(batch_rows);
+  } catch (const parquet::ParquetException& thrown) {
+    return Corrupt(thrown.what());
+  }
+}
+
+Status ArrowParquetReader::Start(int64_t batch_rows) {
+  auto file = arrow::io::ReadableFile::Open(path_, &pool_);
+  if (!file.ok()) return Fail(Code::kNotFound, "cannot open '{}'", path_);
+  parquet::ReaderProperties properties(&pool_);
+  properties.enable_buffered_stream();
+  auto below = parquet::ParquetFileReader::Open(*file, properties);
+  WEIR_DO(ReadSchema(*below->metadata()));
+  row_count_ = below->metadata()->num_rows();
+  parquet::ArrowReaderProperties arrow_properties(/*use_threads=*/false);
+  arrow_properties.set_batch_size(batch_rows);
+  arrow_properties.set_pre_buffer(false);
+  auto made = parquet::arrow::FileReader::Make(&pool_, std::move(below), arrow_properties);
+  if (!made.ok()) return Corrupt(made.status().message());
+  reader_ = std::move(made).ValueUnsafe();
+  auto batches = reader_->GetRecordBatchReader();
+  if (!batches.ok()) return Corrupt(batches.status().message());
+  batches_ = std::move(batches).ValueUnsafe();
+  return Ok();
+}
+
+Status ArrowParquetReader::ReadSchema(const parquet::FileMetaData& metadata) {
+  const auto& keys = metadata.key_value_metadata();
+  const int at = keys == nullptr ? -1 : keys->FindKey("weir.schema");
+  if (at < 0)
+    return Fail(Code::kInvalid, "'{}' was not written by weir: no weir.schema key", path_);
+  WEIR_TRY(schema_, ParseSchemaJson(keys->value(at)), "'{}'", path_);
+  return Ok();
+}
+
+Result<table::Batch> ArrowParquetReader::Next() {
+  std::shared_ptr<arrow::RecordBatch> batch;
+  try {
+    const auto status = batches_->ReadNext(&batch);
+    if (!status.ok()) return Corrupt(status.message());
+  } catch (const parquet::ParquetException& thrown) {
+    return Corrupt(thrown.what());
+  }
+  if (batch == nullptr) return table::Batch{};
+  return table::FromArrow(*batch, schema_, blocks_);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<ParquetReader>> OpenParquet(const std::string& path, int64_t batch_rows,
+                                                   mem::BlockAllocator& blocks) {
+  auto reader = std::make_unique<ArrowParquetReader>(path, blocks);
+  WEIR_DO(reader->Open(batch_rows));
+  return std::unique_ptr<ParquetReader>(std::move(reader));
+}
+
+}  // namespace weir::file

@@ -1,0 +1,33 @@
+#pragma once
+// ParquetReader: the rows of a Parquet file that weir wrote, as batches.
+#include <memory>
+#include <string>
+
+#include "weir/mem/block_allocator.h"
+#include "weir/table/column.h"
+
+namespace weir::file {
+
+/// Reads one file from its first row to its last.
+///
+/// Memory:  one page per column and the batch, charged to `blocks`.
+/// Threads: one at a time.
+class ParquetReader {
+ public:
+  virtual ~ParquetReader() = default;
+
+  /// Columns as weir.schema in the file says.
+  virtual const table::Schema& schema() const = 0;
+  virtual int64_t row_count() const = 0;
+  /// The next rows; a batch of none is the end.
+  /// Errors: kCorrupt for bytes that are not what the footer promises.
+  virtual Result<table::Batch> Next() = 0;
+};
+
+/// Errors: kNotFound; kCorrupt for what is not a Parquet file; kInvalid for one that weir did not
+///         write.
+/// Requires: `blocks` outlives the reader and its batches.
+Result<std::unique_ptr<ParquetReader>> OpenParquet(const std::string& path, int64_t batch_rows,
+                                                   mem::BlockAllocator& blocks);
+
+}  // namespace weir::file
