@@ -77,7 +77,7 @@ class Reader {
 
   Status Run(BatchQueue& queue) {
     const sys::Duration start = clock_.Now();
-    WEIR_DO(source_.StartCopy());
+    WEIR_DO(source_.StartCopy(options_.byte_timeout, &totals_.wait));
     while (true) {
       WEIR_TRY(const Bytes data,
                source_.connection().NextCopyData(options_.byte_timeout, &totals_.wait),

@@ -45,8 +45,10 @@ class Source {
   const pg::TableSize& size() const { return size_; }
   pg::Connection& connection() { return *connection_; }
 
-  /// COPY ... TO STDOUT of what was asked for.
-  Status StartCopy() { return connection_->StartCopyOut(pg::CopySql(select_)); }
+  /// COPY ... TO STDOUT of what was asked for; see Connection::StartCopyOut.
+  Status StartCopy(sys::Duration byte_timeout, sys::Duration* waited) {
+    return connection_->StartCopyOut(pg::CopySql(select_), byte_timeout, waited);
+  }
   /// Ends the transaction, its counters flushed. The snapshot is held no longer.
   Status Close();
   /// Since the snapshot was taken, until Close().

@@ -73,25 +73,50 @@ std::string OneLine(std::string_view text) {
   return line;
 }
 
-// What libpq says when no server answered; it has no SQLSTATE.
-Error ConnectError(const PGconn* handle, const Target& target) {
-  std::string reason = OneLine(target.Redact(PQerrorMessage(handle)));
-  if (const size_t fatal = reason.find("FATAL:  "); fatal != reason.npos) {
-    reason = reason.substr(fatal + 8);
+// The server's refusal of a connection, which gives no result to ask for its SQLSTATE.
+struct Refusal {
+  std::string state;
+  std::string words;
+};
+
+// Finds the last "FATAL:  28P01: words" among libpq's lines; verbose messages carry the state
+// there. The word before it, and the server's words, may be in any language.
+std::optional<Refusal> FindRefusal(std::string_view text) {
+  constexpr size_t kStateBytes = 5;
+  std::optional<Refusal> found;
+  while (!text.empty()) {
+    const std::string_view line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(text.size(), line.size() + 1));
+    const size_t at = line.find(":  ");
+    if (at == line.npos || line.size() < at + 3 + kStateBytes + 2) continue;
+    const std::string_view state = line.substr(at + 3, kStateBytes);
+    const bool is_state = std::all_of(state.begin(), state.end(), [](char c) {
+      return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z');
+    });
+    if (!is_state || line.substr(at + 3 + kStateBytes, 2) != ": ") continue;
+    found = Refusal{std::string(state), std::string(line.substr(at + 3 + kStateBytes + 2))};
   }
+  return found;
+}
+
+// Why there is no connection: the server's refusal, or libpq's own words when no server answered.
+Error ConnectError(const PGconn* handle, const Target& target) {
+  const std::string_view text = PQerrorMessage(handle);
+  if (const auto refusal = FindRefusal(text)) {
+    return FromSqlState(refusal->state, target.Redact(refusal->words));
+  }
+  const std::string reason = target.Redact(OneLine(text));
   const auto has = [&](std::string_view words) { return reason.find(words) != reason.npos; };
-  const auto error = [&](std::string_view state) { return FromSqlState(state, reason); };
-  if (has("password authentication failed") || has("no password supplied")) return error("28P01");
-  if (has("pg_hba.conf") || has("is not permitted to log in")) return error("28000");
-  if (has("role \"") && has("does not exist")) return error("28");
-  if (has("database \"") && has("does not exist")) return error("3D000");
-  if (has("too many") || has("remaining connection slots")) return error("53300");
-  if (has("starting up") || has("recovery mode")) return error("57P03");
-  if (has("SSL") || has("TLS") || has("certificate")) {
+  if (reason.starts_with("invalid ")) {
+    return Fail(Code::kUsage, "{}; correct the source's address", reason);
+  }
+  if (has("no password supplied")) return FromSqlState("28P01", reason);
+  const bool lost = has("SYSCALL") || has("closed the connection") || has("has been closed");
+  if (!lost && (has("SSL") || has("TLS") || has("certificate"))) {
     return Fail(Code::kInvalid, "{}; check sslmode, sslrootcert and the server's TLS settings",
                 reason);
   }
-  return error("08");
+  return FromSqlState("08", reason);
 }
 
 sys::Duration SteadyNow() { return std::chrono::steady_clock::now().time_since_epoch(); }
@@ -126,6 +151,8 @@ Result<std::unique_ptr<Connection>> Connection::Open(Target target,
   set_default("keepalives_idle", "30");
   set_default("keepalives_interval", "10");
   set_default("keepalives_count", "3");
+  // Names are UTF-8 here, whatever PGCLIENTENCODING says; poolers know this parameter.
+  target.Set("client_encoding", "UTF8");
   // fallback_: an application_name of the user's own URL or PGAPPNAME is set again by SET LOCAL
   // anyway.
   target.Set("fallback_application_name", application_name.substr(0, 63));
@@ -143,6 +170,7 @@ Result<std::unique_ptr<Connection>> Connection::Open(Target target,
       PQconnectStartParams(keywords.data(), values.data(), 0), std::move(target), stop));
   PGconn* const handle = connection->handle_;
   WEIR_ASSERT(handle != nullptr);
+  PQsetErrorVerbosity(handle, PQERRORS_VERBOSE);  // For ConnectError.
   if (PQstatus(handle) == CONNECTION_BAD) {
     return ConnectError(handle, connection->target_).In("cannot connect to " +
                                                         connection->target_.Describe());
@@ -166,6 +194,7 @@ Result<std::unique_ptr<Connection>> Connection::Open(Target target,
           .In("cannot connect to " + connection->target_.Describe());
     }
   }
+  PQsetErrorVerbosity(handle, PQERRORS_DEFAULT);
   PQsetNoticeProcessor(handle, [](void*, const char*) {}, nullptr);
   return connection;
 }
@@ -179,7 +208,12 @@ Status Connection::Await(sys::Duration timeout, short events) {
     int wait_ms = -1;
     if (timeout.count() > 0) {
       const int64_t left_ms = sys::Millis(deadline - SteadyNow()) + 1;
-      if (left_ms <= 0) return Fail(Code::kUnavailable, "the server sent nothing in time");
+      if (left_ms <= 0) {
+        return Fail(Code::kUnavailable,
+                    "the server sent nothing for {} ms; see what holds it up, or raise "
+                    "statement_timeout_s",
+                    sys::Millis(timeout));
+      }
       wait_ms = static_cast<int>(std::min<int64_t>(left_ms, 60'000));
     }
     const int ready = poll(watched, 2, wait_ms);
@@ -205,9 +239,11 @@ Error Connection::ResultError(const pg_result* result) const {
   return FromSqlState(state, target_.Redact(PQresultErrorMessage(result)));
 }
 
-Status Connection::WaitForResult() {
+Status Connection::WaitForResult(sys::Duration byte_timeout, sys::Duration* waited) {
   while (PQisBusy(handle_) != 0) {
-    auto ready = Await(sys::Duration{0}, POLLIN);
+    const sys::Duration start = SteadyNow();
+    auto ready = Await(byte_timeout, POLLIN);
+    if (waited != nullptr) *waited += SteadyNow() - start;
     if (!ready.ok()) {
       Cancel();
       return ready;
@@ -311,9 +347,11 @@ Result<std::vector<StatementField>> Connection::ReadDescription() {
   return fields;
 }
 
-Status Connection::StartCopyOut(const std::string& sql) {
+Status Connection::StartCopyOut(const std::string& sql, sys::Duration byte_timeout,
+                                sys::Duration* waited) {
   if (PQsendQuery(handle_, sql.c_str()) == 0) return LastError("the COPY could not be sent");
-  WEIR_DO(WaitForResult());
+  // The answer comes with the first rows: a query may work for long before it.
+  WEIR_DO(WaitForResult(byte_timeout, waited));
   const ResultPtr result(PQgetResult(handle_), &PQclear);
   if (result == nullptr) return LastError("the COPY gave no result");
   if (PQresultStatus(result.get()) == PGRES_COPY_OUT) return Ok();

@@ -62,8 +62,10 @@ class Connection {
   /// The result columns of a statement, which is parsed but not run.
   Result<std::vector<StatementField>> DescribeStatement(const std::string& sql);
 
-  /// Starts a COPY ... TO STDOUT; read it with NextCopyData until it ends.
-  Status StartCopyOut(const std::string& sql);
+  /// Starts a COPY ... TO STDOUT; read it with NextCopyData until it ends. Waits for the first rows
+  /// as NextCopyData does.
+  Status StartCopyOut(const std::string& sql, sys::Duration byte_timeout = sys::Duration{0},
+                      sys::Duration* waited = nullptr);
   /// The next CopyData, valid until the next call; empty after the last. Waits at most
   /// `byte_timeout` for the server (zero: for ever); time spent waiting is added to `waited`.
   /// Errors: kUnavailable also when `byte_timeout` passed; the server's query is then cancelled.
@@ -86,7 +88,8 @@ class Connection {
   Error ResultError(const pg_result* result) const;
   Status Await(sys::Duration timeout, short events);
   Status FinishCopy();
-  Status WaitForResult();
+  Status WaitForResult(sys::Duration byte_timeout = sys::Duration{0},
+                       sys::Duration* waited = nullptr);
   Result<std::vector<StatementField>> ReadDescription();
   Result<Rows> ReadRows();
 

@@ -26,6 +26,7 @@ CopyParser::CopyParser(std::vector<CopyColumn> columns, mem::BlockAllocator& blo
 }
 
 Status CopyParser::Feed(Bytes bytes) {
+  if (bytes.empty()) return Ok();
   if (carry_.size() == 0) {
     WEIR_TRY(const int64_t used, Parse(bytes));
     const Bytes rest = bytes.subspan(static_cast<size_t>(used));

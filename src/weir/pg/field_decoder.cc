@@ -132,7 +132,10 @@ FieldFault DecodeDecimal(ColumnBuilder& column, const uint8_t* bytes, int64_t si
     const int below = -exponent;
     const __int128 divisor = below > 4 ? 100'000 : kPowersOfTen.at[below];
     if (digit % static_cast<int>(divisor) != 0) return kUnsayable;
-    value += digit / static_cast<int>(divisor);
+    if (__builtin_add_overflow(value, static_cast<__int128>(digit / static_cast<int>(divisor)),
+                               &value)) {
+      return kUnsayable;
+    }
   }
   if (value >= kPowersOfTen.at[type.precision]) return kUnsayable;
   column.AppendValue(sign == kNumericNegative ? -value : value);
@@ -231,7 +234,12 @@ std::string DescribeUnsayable(const Type& type, const uint8_t* bytes, int64_t si
   switch (type.kind) {
     case Kind::kDate: return ReadI32(bytes) == INT32_MIN ? "-infinity" : "infinity";
     case Kind::kTimestamp:
-    case Kind::kTimestampTz: return ReadI64(bytes) == INT64_MIN ? "-infinity" : "infinity";
+    case Kind::kTimestampTz: {
+      const int64_t micros = ReadI64(bytes);
+      if (micros == INT64_MIN) return "-infinity";
+      if (micros == INT64_MAX) return "infinity";
+      return "a time after 294247-01-10 04:00:54.775807";  // 2^63 - 1 microseconds after 1970.
+    }
     case Kind::kTime: return "24:00:00";
     case Kind::kList: return DescribeArray(type, bytes, size);
     case Kind::kDecimal: {

@@ -13,7 +13,11 @@ bool IsLetter(unsigned char c) {
 }
 bool IsDigit(unsigned char c) { return c >= '0' && c <= '9'; }
 
+// A URL in a table's place may hold a password, and is not repeated.
 Error Refused(std::string_view text, std::string_view reason) {
+  if (text.find("://") != text.npos) {
+    return Fail(Code::kUsage, "a connection URL stands where a table's name should: {}", reason);
+  }
   return Fail(Code::kUsage, "'{}' is not a table's name: {}", text.substr(0, 80), reason);
 }
 

@@ -12,25 +12,47 @@ bool IsSecret(std::string_view keyword) {
   return keyword == "password" || keyword == "sslpassword";
 }
 
+// libpq's reason may quote the whole text, password and all.
+Error Malformed() {
+  return Fail(Code::kUsage,
+              "the source address is not a valid connection string; write "
+              "postgresql://user@host:port/database and percent-encode special characters in the "
+              "password (@ is %40, : is %3A, / is %2F), or use PGPASSWORD");
+}
+
+// True where a password written without percent-encoding would be read as another field, which
+// messages repeat: libpq ends user and password at the first @, and takes what has a / before any
+// @ for a host.
+bool HidesAPassword(std::string_view text) {
+  const size_t scheme = text.find("://");
+  if (scheme == text.npos) return false;
+  std::string_view rest = text.substr(scheme + 3);
+  rest = rest.substr(0, rest.find('?'));
+  const size_t first = rest.find('@');
+  if (first == rest.npos) return false;
+  return rest.find('/') < first || rest.find('@', first + 1) != rest.npos;
+}
+
+// "5432" or, for several hosts, "5432,,6543". Else it may be a password whose host was forgotten.
+bool IsPortList(std::string_view text) {
+  return text.find_first_not_of("0123456789,") == text.npos;
+}
+
 }  // namespace
 
 Result<Target> Target::Parse(std::string_view text) {
+  if (HidesAPassword(text)) return Malformed();
   char* reason = nullptr;
   const std::string copy(text);
   const std::unique_ptr<PQconninfoOption, decltype(&PQconninfoFree)> options(
       PQconninfoParse(copy.c_str(), &reason), &PQconninfoFree);
   const std::unique_ptr<char, decltype(&PQfreemem)> owned_reason(reason, &PQfreemem);
-  if (options == nullptr) {
-    // libpq's reason may quote the whole text, password and all.
-    return Fail(Code::kUsage,
-                "the source address is not a valid connection string; write "
-                "postgresql://user@host:port/database and percent-encode special characters in "
-                "the password (@ is %40, : is %3A, / is %2F), or use PGPASSWORD");
-  }
+  if (options == nullptr) return Malformed();
   Target target;
   for (const PQconninfoOption* option = options.get(); option->keyword != nullptr; ++option) {
     if (option->val != nullptr) target.keywords_.emplace_back(option->keyword, option->val);
   }
+  if (!IsPortList(target.Get("port"))) return Malformed();
   return target;
 }
 

@@ -1,0 +1,350 @@
+#include "weir/pg/connection.h"
+
+#include <thread>
+
+#include "tests/support/postgres.h"
+#include "weir/pg/local_server.h"
+
+namespace weir::pg {
+namespace {
+
+using std::chrono::milliseconds;
+
+// Rows as they are made; in FROM the server would store all of them first.
+constexpr const char* kEndless = "COPY (SELECT generate_series(1, 1000000000)) TO STDOUT";
+
+TEST(FromSqlState, StatesBecomeReactions) {
+  const std::vector<std::pair<const char*, Code>> states = {
+      {"28P01", Code::kInvalid},     {"28000", Code::kInvalid},     {"3D000", Code::kNotFound},
+      {"3F000", Code::kNotFound},    {"42P01", Code::kNotFound},    {"42703", Code::kNotFound},
+      {"42501", Code::kInvalid},     {"42601", Code::kInvalid},     {"22012", Code::kInvalid},
+      {"53300", Code::kUnavailable}, {"53100", Code::kExhausted},   {"53200", Code::kExhausted},
+      {"55P03", Code::kUnavailable}, {"57014", Code::kUnavailable}, {"57P01", Code::kUnavailable},
+      {"57P02", Code::kUnavailable}, {"57P03", Code::kUnavailable}, {"57P05", Code::kUnavailable},
+      {"40001", Code::kUnavailable}, {"40P01", Code::kUnavailable}, {"08006", Code::kUnavailable},
+      {"58030", Code::kUnavailable}, {"XX001", Code::kCorrupt},     {"XX000", Code::kCorrupt},
+      {"25006", Code::kInvalid},     {"0A000", Code::kInvalid},     {"", Code::kInvalid},
+  };
+  for (const auto& [state, code] : states) {
+    EXPECT_EQ(FromSqlState(state, "ERROR:  words").code, code) << state;
+  }
+}
+
+TEST(FromSqlState, MessagesAreOneLineWithTheRemedy) {
+  const Error error =
+      FromSqlState("42P01", "ERROR:  relation \"t\" does not exist\nLINE 1: SELECT\n");
+  EXPECT_EQ(error.message,
+            "relation \"t\" does not exist; check the table's name and schema");
+  EXPECT_EQ(FromSqlState("22012", "ERROR:  division by zero\n").message, "division by zero");
+}
+
+class ConnectionTest : public testing::Test {
+ protected:
+  Target ToDatabase() { return Target::Parse(db_.url()).value(); }
+  std::unique_ptr<Connection> Connect() {
+    return Connection::Open(ToDatabase(), "weir/test", never_).value();
+  }
+  // Waits until the backend is in `state`; asks as often as it must, within reason.
+  bool ReachesState(int pid, const std::string& state) {
+    const std::string query = fmt::format(
+        "SELECT coalesce((SELECT state FROM pg_stat_activity WHERE pid = {}), 'gone')", pid);
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+    while (std::chrono::steady_clock::now() < deadline) {
+      if (db_.Text(query) == state) return true;
+    }
+    return false;
+  }
+
+  test::Database db_;
+  sys::Stop never_;
+};
+
+TEST_F(ConnectionTest, QueryGivesTextAndNulls) {
+  const auto connection = Connect();
+  const auto rows =
+      connection->Query("SELECT $1::int + 1, $2::text, '' UNION ALL SELECT 9, 'b', 'c'",
+                        {"41", std::nullopt});
+  ASSERT_TRUE(rows.ok()) << rows.error().message;
+  EXPECT_EQ(rows.value(), (Rows{{"42", std::nullopt, ""}, {"9", "b", "c"}}));
+  EXPECT_EQ(connection->QueryRow("SELECT 1 WHERE false").error().code, Code::kNotFound);
+}
+
+TEST_F(ConnectionTest, IsUsableAfterAFailure) {
+  const auto connection = Connect();
+  const auto failed = connection->Query("SELECT 1/0");
+  ASSERT_FALSE(failed.ok());
+  EXPECT_EQ(failed.error().message, "division by zero");
+  EXPECT_EQ(connection->Exec("SELECT 1; SELECT nothing").error().code, Code::kNotFound);
+  EXPECT_EQ(connection->StartCopyOut("COPY nothing TO STDOUT").error().code, Code::kNotFound);
+  EXPECT_EQ(connection->DescribeStatement("SELECT nothing").error().code, Code::kNotFound);
+  EXPECT_EQ(connection->QueryRow("SELECT 5").value()[0], "5");
+  EXPECT_TRUE(connection->is_alive());
+  EXPECT_GE(connection->server_version(), 120000);
+}
+
+TEST_F(ConnectionTest, StatementsThatAreNoCopyAreRefusedAsCopy) {
+  const auto connection = Connect();
+  EXPECT_FALSE(connection->StartCopyOut("SELECT 1").ok());
+  EXPECT_EQ(connection->QueryRow("SELECT 5").value()[0], "5");
+}
+
+TEST_F(ConnectionTest, DescribesAStatementWithoutRunningIt) {
+  const auto connection = Connect();
+  const auto fields = connection->DescribeStatement("SELECT 1/0 AS a, 1.5::numeric(4,2) AS \"B\"");
+  ASSERT_TRUE(fields.ok()) << fields.error().message;
+  ASSERT_EQ(fields.value().size(), 2U);
+  EXPECT_EQ(fields.value()[0].name, "a");
+  EXPECT_EQ(fields.value()[0].type_oid, 23U);
+  EXPECT_EQ(fields.value()[1].name, "B");
+  EXPECT_EQ(fields.value()[1].typmod, (4 << 16) + 2 + 4);
+}
+
+TEST_F(ConnectionTest, QuotesAnyNameAndText) {
+  const auto connection = Connect();
+  for (const std::string text : {"plain", "it's", "a\"b", "a\\b", "ü ;--", ""}) {
+    EXPECT_EQ(connection->QueryRow("SELECT " + connection->QuoteLiteral(text)).value()[0], text);
+    if (text.empty()) continue;
+    const auto fields = connection->DescribeStatement("SELECT 1 AS " + connection->QuoteName(text));
+    EXPECT_EQ(fields.value()[0].name, text);
+  }
+}
+
+TEST_F(ConnectionTest, TheClientsEncodingIsUtf8WhateverTheEnvironmentSays) {
+  setenv("PGCLIENTENCODING", "LATIN1", 1);
+  const auto connection = Connect();
+  unsetenv("PGCLIENTENCODING");
+  EXPECT_EQ(connection->QueryRow("SELECT length($1), 'ü'", {"ü"}).value(), (Row{"1", "ü"}));
+}
+
+TEST_F(ConnectionTest, CopyGivesAllPiecesThenNone) {
+  const auto connection = Connect();
+  ASSERT_TRUE(
+      connection->StartCopyOut("COPY (SELECT i FROM generate_series(1, 1000) i) TO STDOUT").ok());
+  std::string text;
+  sys::Duration waited{0};
+  while (true) {
+    const auto piece = connection->NextCopyData(sys::Duration{0}, &waited);
+    ASSERT_TRUE(piece.ok()) << piece.error().message;
+    if (piece.value().empty()) break;
+    text += AsText(piece.value());
+  }
+  EXPECT_TRUE(text.starts_with("1\n2\n"));
+  EXPECT_TRUE(text.ends_with("\n1000\n"));
+  EXPECT_EQ(connection->QueryRow("SELECT 5").value()[0], "5");
+}
+
+TEST_F(ConnectionTest, AnErrorInMidCopyIsTheServersOwn) {
+  const auto connection = Connect();
+  ASSERT_TRUE(
+      connection->StartCopyOut("COPY (SELECT 1/(i-500) FROM generate_series(1, 1000) i) TO STDOUT")
+          .ok());
+  sys::Duration waited{0};
+  auto piece = connection->NextCopyData(sys::Duration{0}, &waited);
+  while (piece.ok() && !piece.value().empty()) {
+    piece = connection->NextCopyData(sys::Duration{0}, &waited);
+  }
+  ASSERT_FALSE(piece.ok());
+  EXPECT_EQ(piece.error().message, "division by zero");
+  EXPECT_EQ(piece.error().code, Code::kInvalid);
+  EXPECT_EQ(connection->QueryRow("SELECT 5").value()[0], "5");
+}
+
+TEST_F(ConnectionTest, StopEndsAQueryHereAndOnTheServer) {
+  sys::Stop stop;
+  const auto connection = Connection::Open(ToDatabase(), "weir/test", stop).value();
+  const int pid = connection->backend_pid();
+  Result<Rows> rows = Fail(Code::kInvalid, "not run");
+  std::thread waiter([&] { rows = connection->Query("SELECT pg_sleep(600)"); });
+  EXPECT_TRUE(ReachesState(pid, "active"));
+  stop.Ask();
+  waiter.join();
+  ASSERT_FALSE(rows.ok());
+  EXPECT_EQ(rows.error().code, Code::kCancelled);
+  EXPECT_TRUE(ReachesState(pid, "idle"));
+}
+
+TEST_F(ConnectionTest, StopEndsACopyHereAndOnTheServer) {
+  sys::Stop stop;
+  auto connection = Connection::Open(ToDatabase(), "weir/test", stop).value();
+  const int pid = connection->backend_pid();
+  ASSERT_TRUE(connection->StartCopyOut(kEndless).ok());
+  sys::Duration waited{0};
+  ASSERT_TRUE(connection->NextCopyData(sys::Duration{0}, &waited).ok());
+  stop.Ask();
+  const auto piece = connection->NextCopyData(sys::Duration{0}, &waited);
+  ASSERT_FALSE(piece.ok());
+  EXPECT_EQ(piece.error().code, Code::kCancelled);
+  connection.reset();  // A backend in the middle of a send sees the cancel when the link is gone.
+  EXPECT_TRUE(ReachesState(pid, "gone"));
+}
+
+TEST_F(ConnectionTest, ASilentServerIsLeftAfterTheByteTimeout) {
+  const auto connection = Connect();
+  sys::Duration waited{0};
+  const auto started =
+      connection->StartCopyOut("COPY (SELECT pg_sleep(600)) TO STDOUT", milliseconds(50), &waited);
+  ASSERT_FALSE(started.ok());
+  EXPECT_EQ(started.error().code, Code::kUnavailable);
+  EXPECT_EQ(started.error().message, "the server sent nothing for 50 ms; see what holds it up, or "
+                                     "raise statement_timeout_s");
+  EXPECT_GE(waited, milliseconds(50));
+  EXPECT_TRUE(ReachesState(connection->backend_pid(), "idle"));
+}
+
+TEST_F(ConnectionTest, AServerThatFallsSilentIsLeftToo) {
+  const auto connection = Connect();
+  // The first rows fill the server's buffer and are sent; the next ones never come.
+  ASSERT_TRUE(connection
+                  ->StartCopyOut("COPY (SELECT repeat('x', 1000), CASE WHEN i > 100 THEN "
+                                 "pg_sleep(600) END FROM generate_series(1, 200) i) TO STDOUT")
+                  .ok());
+  sys::Duration waited{0};
+  auto piece = connection->NextCopyData(milliseconds(50), &waited);
+  ASSERT_TRUE(piece.ok()) << piece.error().message;
+  while (piece.ok()) piece = connection->NextCopyData(milliseconds(50), &waited);
+  EXPECT_EQ(piece.error().code, Code::kUnavailable);
+  EXPECT_GE(waited, milliseconds(50));
+  EXPECT_TRUE(ReachesState(connection->backend_pid(), "idle"));
+}
+
+TEST_F(ConnectionTest, AnEndedSessionIsUnavailableInOneSentence) {
+  const auto connection = Connect();
+  const int pid = connection->backend_pid();
+  ASSERT_TRUE(connection->StartCopyOut(kEndless).ok());
+  EXPECT_EQ(db_.Text(fmt::format("SELECT pg_terminate_backend({}, 30000)", pid)), "t");
+  sys::Duration waited{0};
+  auto piece = connection->NextCopyData(sys::Duration{0}, &waited);
+  while (piece.ok()) piece = connection->NextCopyData(sys::Duration{0}, &waited);
+  EXPECT_EQ(piece.error().code, Code::kUnavailable);
+  // A backend that waits in a send may go without a word, so the reason is not always told.
+  const std::string& message = piece.error().message;
+  EXPECT_NE(message.find("run again"), message.npos) << message;
+  EXPECT_EQ(message.find('\n'), message.npos) << message;
+  EXPECT_FALSE(connection->is_alive());
+  EXPECT_EQ(connection->Query("SELECT 1").error().code, Code::kUnavailable);
+  EXPECT_EQ(connection->Exec("SELECT 1").error().code, Code::kUnavailable);
+}
+
+TEST_F(ConnectionTest, AWrongDatabaseIsNotFound) {
+  Target target = ToDatabase();
+  target.Set("dbname", "no_such_database");
+  const auto opened = Connection::Open(target, "weir/test", never_);
+  ASSERT_FALSE(opened.ok());
+  EXPECT_EQ(opened.error().code, Code::kNotFound);
+  EXPECT_TRUE(opened.error().message.ends_with(
+      "/no_such_database: database \"no_such_database\" does not exist; check the database name"))
+      << opened.error().message;
+}
+
+TEST_F(ConnectionTest, UnreachableServersAreUnavailableInOneLine) {
+  for (const char* url : {"postgresql://ann:s3cret@127.0.0.1:1/d", "postgresql:///d?host=/nowhere",
+                          "postgresql://ann:s3cret@no-such-host.invalid/d"}) {
+    const auto opened = Connection::Open(Target::Parse(url).value(), "weir/test", never_);
+    ASSERT_FALSE(opened.ok());
+    const std::string& message = opened.error().message;
+    EXPECT_EQ(opened.error().code, Code::kUnavailable) << message;
+    EXPECT_TRUE(message.starts_with("cannot connect to ")) << message;
+    EXPECT_TRUE(message.ends_with("; check host, port and network, then run again")) << message;
+    EXPECT_EQ(message.find_first_of("\n\t"), std::string::npos) << message;
+    EXPECT_EQ(message.find("s3cret"), std::string::npos) << message;
+  }
+}
+
+TEST_F(ConnectionTest, AnUnknownOptionOfTheAddressIsNoNetworkTrouble) {
+  Target target = ToDatabase();
+  target.Set("sslmode", "sometimes");
+  const auto opened = Connection::Open(target, "weir/test", never_);
+  ASSERT_FALSE(opened.ok());
+  EXPECT_NE(opened.error().code, Code::kUnavailable) << opened.error().message;
+}
+
+// A server over TCP, which asks for a password and has no TLS.
+class TcpServerTest : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    LocalServerOptions options;
+    options.durable = false;
+    options.listen_tcp = true;
+    server_ = LocalServer::Start(options).value().release();
+  }
+  static void TearDownTestSuite() { delete std::exchange(server_, nullptr); }
+
+  static std::string FailureOf(const Target& target, Code code) {
+    const sys::Stop never;
+    const auto opened = Connection::Open(target, "weir/test", never);
+    EXPECT_FALSE(opened.ok());
+    if (opened.ok()) return "connected";
+    EXPECT_EQ(opened.error().code, code) << opened.error().message;
+    EXPECT_EQ(opened.error().message.find_first_of("\n\t"), std::string::npos);
+    const std::string& message = opened.error().message;
+    return message.substr(message.find(": ") + 2);
+  }
+  static Target Tcp() { return Target::Parse(server_->tcp_url()).value(); }
+
+  static LocalServer* server_;
+};
+LocalServer* TcpServerTest::server_ = nullptr;
+
+TEST_F(TcpServerTest, AWrongPasswordIsNamedAndNotPrinted) {
+  for (const char* password : {"wrong", "it's \"w\\rong\" @:/?#%ü", " "}) {
+    Target target = Tcp();
+    target.Set("password", password);
+    const std::string failure = FailureOf(target, Code::kInvalid);
+    EXPECT_TRUE(failure.ends_with("; check the user and PGPASSWORD, ~/.pgpass or the password in "
+                                  "the URL"))
+        << failure;
+    if (std::string_view(password).size() == 1) continue;  // Every blank is hidden.
+    EXPECT_TRUE(failure.starts_with("password authentication failed for user \"weir\"")) << failure;
+    EXPECT_EQ(failure.find(password), std::string::npos);
+  }
+}
+
+TEST_F(TcpServerTest, NoPasswordIsSaidSo) {
+  Target target = Tcp();
+  target.Set("passfile", "/nowhere/pgpass");
+  const std::string failure = FailureOf(target, Code::kInvalid);
+  EXPECT_NE(failure.find("no password supplied"), std::string::npos) << failure;
+}
+
+TEST_F(TcpServerTest, TlsThatTheServerLacksIsNamed) {
+  Target target = Tcp();
+  target.Set("sslmode", "require");
+  const std::string failure = FailureOf(target, Code::kInvalid);
+  EXPECT_TRUE(failure.ends_with("server does not support SSL, but SSL was required; check sslmode, "
+                                "sslrootcert and the server's TLS settings"))
+      << failure;
+}
+
+// The server's words may be in any language; its SQLSTATE is not.
+TEST_F(TcpServerTest, FailuresAreKnownByStateNotByWords) {
+  Target target = Tcp();
+  target.Set("user", "no \"database\" does not exist");
+  target.Set("password", "any");
+  const std::string failure = FailureOf(target, Code::kInvalid);
+  EXPECT_TRUE(failure.ends_with("or the password in the URL")) << failure;
+}
+
+TEST(ConnectionToACrash, AKilledServerIsUnavailableInOneSentence) {
+  LocalServerOptions options;
+  options.durable = false;
+  const auto server = LocalServer::Start(options).value();
+  const sys::Stop never;
+  const auto target = Target::Parse(server->url()).value();
+  const auto copying = Connection::Open(target, "weir/test", never).value();
+  const auto idle = Connection::Open(target, "weir/test", never).value();
+  ASSERT_TRUE(copying->StartCopyOut(kEndless).ok());
+  server->Crash();
+  sys::Duration waited{0};
+  auto piece = copying->NextCopyData(sys::Duration{0}, &waited);
+  while (piece.ok()) piece = copying->NextCopyData(sys::Duration{0}, &waited);
+  for (const Error& error :
+       {piece.error(), idle->Query("SELECT 1").error(), copying->Exec("SELECT 1").error(),
+        Connection::Open(target, "weir/test", never).error()}) {
+    EXPECT_EQ(error.code, Code::kUnavailable) << error.message;
+    EXPECT_EQ(error.message.find_first_of("\n\t"), std::string::npos) << error.message;
+    EXPECT_NE(error.message.find("run again"), std::string::npos) << error.message;
+  }
+}
+
+}  // namespace
+}  // namespace weir::pg

@@ -1,0 +1,39 @@
+#pragma once
+// COPY BINARY streams for tests: built by hand, or captured from a server; and batches as text.
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "weir/pg/connection.h"
+#include "weir/pg/copy_parser.h"
+
+namespace weir::test {
+
+/// Big-endian bytes of an integer.
+std::string Big16(int value);
+std::string Big32(int64_t value);
+std::string Big64(int64_t value);
+
+inline constexpr std::string_view kCopyTrailer("\xff\xff", 2);
+
+/// Signature, flags, and a header extension.
+std::string CopyHeader(uint32_t flags = 0, std::string_view extension = "");
+/// One row; nullopt is NULL.
+std::string CopyRow(const std::vector<std::optional<std::string>>& fields);
+
+/// A nullable column of a kind that needs no more to be said.
+pg::CopyColumn PlainColumn(const std::string& name, table::Kind kind);
+
+/// The columns of `select`, as the type map decides; failures abort.
+std::vector<pg::CopyColumn> ColumnsOf(pg::Connection& connection, const std::string& select);
+/// Every byte of COPY (select) TO STDOUT (FORMAT binary); failures abort.
+std::string CaptureCopy(pg::Connection& connection, const std::string& select);
+
+/// One value: NULL, fixed-width ones in hex of their bytes as stored, others as they are, lists in
+/// brackets.
+std::string ShowValue(const table::ColumnData& column, int64_t row);
+/// All rows, values divided by |.
+std::string ShowBatch(const table::Batch& batch);
+
+}  // namespace weir::test
