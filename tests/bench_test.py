@@ -68,6 +68,11 @@ class Bench(unittest.TestCase):
             if cell["rung"].startswith("weir"):
                 self.assertGreater(int(cell["output_bytes"]), 0)
                 self.assertGreater(int(cell["batches"]), 0)
+            if cell["kind"] == "content_items":
+                self.assertRegex(cell["digest"], r"^2000:-?\d+$")
+            if cell["rung"].startswith("weir"):
+                self.assertEqual(cell["temp_files"], "0")
+                self.assertGreater(int(cell["tuples_returned"]), 0)
             if cell["kind"] in ("content_items", "narrow") and cell["rung"] != "raw_copy":
                 self.assertGreater(float(cell["floor_ratio"]), 0)
 
@@ -81,6 +86,28 @@ class Bench(unittest.TestCase):
                 self.assertEqual("" if value is None else value,
                                  cell[key] if value is None or isinstance(value, str)
                                  else type(value)(cell[key]), key)
+
+    def test_every_digest_is_postgresqls(self):
+        digests = {cell["digest"] for cell in read_cells(self.folder)
+                   if cell["kind"] == "content_items"}
+        self.assertEqual(len(digests), 1, digests)
+
+    def test_throttle_sleeps_as_planned_beside_a_neighbour(self):
+        folder = pathlib.Path(self.place.name) / "throttle"
+        done = weir("bench", "throttle", "--rows", "20000", "--trials", 1, "--contended", "--out",
+                    folder)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        cells = {cell["rung"]: cell for cell in read_cells(folder)}
+        self.assertEqual(list(cells), ["raw_copy", "throttle_50", "throttle_0"])
+        for cell in cells.values():
+            self.assertEqual(cell["scenario"], "contended")
+            self.assertGreater(float(cell["jobs_per_s"]), 0)
+            self.assertEqual(cell["digest"], cells["raw_copy"]["digest"])
+        self.assertEqual(cells["throttle_50"]["planned_sleep_ms"], "100")
+        # Rests are taken in pieces of 50 ms or more, so the last of them may be missing.
+        self.assertGreaterEqual(int(cells["throttle_50"]["slept_ms"]), 50)
+        self.assertEqual(cells["throttle_0"]["slept_ms"], "0")
+        self.assertIn("planned sleep ms", done.stdout)
 
     def test_report_shows_every_rung_and_target(self):
         shown = weir("bench", "report", self.folder)

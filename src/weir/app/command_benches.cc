@@ -1,5 +1,5 @@
-// weir bench extract|throttle|report|compare: measure, resume, show, compare. The plural, because
-// command_bench.cc would be built as a binary of its own.
+// weir bench extract|throttle|report|compare|digest: measure, resume, show, compare. Named in the
+// plural, because command_bench.cc would be built as a binary of its own.
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <memory>
@@ -9,6 +9,7 @@
 #include "weir/app/workshop.h"
 #include "weir/base/units.h"
 #include "weir/experiment/compare.h"
+#include "weir/experiment/digest.h"
 #include "weir/experiment/extract_cells.h"
 #include "weir/experiment/report.h"
 #include "weir/experiment/throttle_cells.h"
@@ -109,6 +110,15 @@ int RunReport(const std::string& folder) {
   return written.ok() ? 0 : Report(written.error());
 }
 
+int RunDigest(const std::string& folder) {
+  Workshop workshop;
+  const auto digest =
+      experiment::DigestOfFiles(workshop.files, folder, workshop.blocks, workshop.stop);
+  if (!digest.ok()) return Report(digest.error());
+  std::printf("%s\n", digest.value().c_str());
+  return 0;
+}
+
 int RunCompare(const std::string& first, const std::string& second) {
   sys::DiskFiles files;
   const auto a = experiment::ReadMeasurements(files, first);
@@ -190,6 +200,13 @@ void AddBench(CLI::App& app, Action& action) {
   const auto folder = std::make_shared<std::string>();
   report->add_option("DIR", *folder, "What --out named")->required();
   report->callback([folder, &action] { action = [folder] { return RunReport(*folder); }; });
+
+  CLI::App* digest =
+      bench->add_subcommand("digest", "Rows and content hash of the files of one export");
+  const auto export_folder = std::make_shared<std::string>();
+  digest->add_option("DIR", *export_folder, "The folder with manifest.json")->required();
+  digest->callback(
+      [export_folder, &action] { action = [export_folder] { return RunDigest(*export_folder); }; });
 
   CLI::App* compare = bench->add_subcommand("compare", "Medians of two folders of cells as ratios");
   const auto folders = std::make_shared<std::pair<std::string, std::string>>();

@@ -1,6 +1,6 @@
 #include "weir/experiment/child_run.h"
 
-#include "support/folder.h"
+#include "tests/support/folder.h"
 
 namespace weir::experiment {
 namespace {

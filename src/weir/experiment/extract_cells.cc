@@ -33,11 +33,13 @@ struct ExtractTable {
   int64_t rows;
   bool with_floor;
   std::vector<std::string> profiles;
-  TimedTable::Seed seed;
+  std::function<Status(const std::string& url)> seed;
 };
 
 Group GroupOf(const ExtractTable& table, const Bench& bench) {
-  const auto reader = std::make_shared<TimedTable>(bench, table.name, table.database, table.seed);
+  const bool with_digest = table.name == "content_items";
+  const auto reader = std::make_shared<TimedTable>(
+      bench, TimedTableOptions{table.name, table.database, table.seed, with_digest, {}});
   const Cell parameters = ParametersOf(table.name, table.rows);
   Group group;
   if (table.with_floor) group.variants.push_back(RawCopyVariant(parameters, bench, reader));
@@ -98,7 +100,8 @@ std::optional<double> TuplesPerRow(const RungCells* rung) {
   return tuples && rows && *rows > 0 ? std::optional(*tuples / *rows) : std::nullopt;
 }
 
-// The digests of weir's cells beside those of the raw COPY's, which PostgreSQL computed.
+}  // namespace
+
 TargetLine DigestLine(const std::vector<const RungCells*>& rungs) {
   TargetLine line{"content_items: content hash, weir's and PostgreSQL's", "", "equal",
                   "not measured"};
@@ -117,8 +120,6 @@ TargetLine DigestLine(const std::vector<const RungCells*>& rungs) {
   line.verdict = equal ? "pass" : "miss";
   return line;
 }
-
-}  // namespace
 
 Variant RawCopyVariant(const Cell& parameters, const Bench& bench,
                        const std::shared_ptr<TimedTable>& table) {

@@ -30,6 +30,9 @@ std::vector<Group> ExtractGroups(const ExtractOptions& options, const Bench& ben
 Variant RawCopyVariant(const Cell& parameters, const Bench& bench,
                        const std::shared_ptr<TimedTable>& table);
 
+/// Passes when the cells of all rungs have one digest: the raw COPY's are PostgreSQL's.
+TargetLine DigestLine(const std::vector<const RungCells*>& rungs);
+
 /// What the extract ladder must reach, each with what was measured.
 std::vector<TargetLine> ExtractTargets(const Measurements& measurements);
 

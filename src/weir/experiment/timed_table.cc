@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "weir/experiment/digest.h"
 #include "weir/ledger/sqlite_ledger.h"
 #include "weir/pg/catalog.h"
 #include "weir/pg/select_sql.h"
@@ -40,8 +41,13 @@ std::optional<double> SecondsOf(const nlohmann::json& summary, const char* name)
   return millis ? std::optional(*millis / 1000) : std::nullopt;
 }
 
+struct Summary {
+  Cell cell;
+  std::string folder;  // Where the files are.
+};
+
 // What `weir --json` says of one export.
-Result<Cell> ReadSummary(const std::string& output, int64_t rows) {
+Result<Summary> ReadSummary(const std::string& output, int64_t rows) {
   const auto summary = nlohmann::json::parse(output, nullptr, false);
   if (!summary.is_object()) {
     return Fail(Code::kCorrupt, "weir --json gave no object: '{}'", output.substr(0, 200));
@@ -50,7 +56,9 @@ Result<Cell> ReadSummary(const std::string& output, int64_t rows) {
   if (!exported || *exported != static_cast<double>(rows)) {
     return Fail(Code::kCorrupt, "weir exported {} rows of {}", exported.value_or(-1), rows);
   }
-  Cell cell;
+  Summary read;
+  read.folder = summary.value("folder", "");
+  Cell& cell = read.cell;
   cell.Set("output_bytes", NumberOf(summary, "bytes_written"));
   cell.Set("snapshot_hold_ms", NumberOf(summary, "snapshot_hold_ms"));
   cell.Set("slept_ms", NumberOf(summary, "slept_ms"));
@@ -61,7 +69,7 @@ Result<Cell> ReadSummary(const std::string& output, int64_t rows) {
   const auto batches = NumberOf(summary, "batches");
   cell.Set("batches", batches);
   if (batches && *batches > 0) cell.Set("rows_per_batch", *exported / *batches);
-  return cell;
+  return read;
 }
 
 // The harm that the only run of a state file recorded. A metric that is not there stays absent.
@@ -95,14 +103,14 @@ Result<Bench> OpenBench(BenchSource& source, const std::string& folder, sys::Clo
 }
 
 Status TimedTable::Prepare() {
-  WEIR_TRY(url_, bench_.source.Database(database_));
-  WEIR_DO(seed_(url_));
+  WEIR_TRY(url_, bench_.source.Database(options_.database));
+  WEIR_DO(options_.seed(url_));
   WEIR_TRY(pg::Target target, pg::Target::Parse(url_));
   WEIR_TRY(address_, AddressOf(target));
   WEIR_TRY(auto connection, pg::Connection::Open(std::move(target), "weir/bench", bench_.stop));
   if (bench_.source.is_private()) WEIR_DO(connection->Exec("CHECKPOINT"));
 
-  WEIR_TRY(const pg::TableName name, pg::ResolveTable(*connection, {"", table_}));
+  WEIR_TRY(const pg::TableName name, pg::ResolveTable(*connection, {"", options_.table}));
   WEIR_TRY(const pg::TableInfo info, pg::DescribeTable(*connection, name));
   pg::SelectParts parts;
   parts.table = info.name;
@@ -112,7 +120,12 @@ Status TimedTable::Prepare() {
            connection->QueryRow(fmt::format("SELECT count(*) FROM {}", name.Display())));
   rows_ = std::stoll(*count[0]);
   connection.reset();
-  WEIR_DO(Psql(), "warming the caches with {}", table_);
+  if (options_.with_digest) {
+    WEIR_TRY(digest_, DigestOfTable(url_, options_.table, bench_.stop));
+  }
+  WEIR_DO(EmptyScratch());
+  WEIR_DO(RunChild(PsqlCommand(), bench_.clock, bench_.stop), "warming the caches with {}",
+          options_.table);
   return Ok();
 }
 
@@ -122,26 +135,34 @@ Status TimedTable::EmptyScratch() {
   return files.MakeFolder(bench_.scratch);
 }
 
-Result<ChildRun> TimedTable::Psql() {
-  WEIR_DO(EmptyScratch());
+ChildCommand TimedTable::PsqlCommand() const {
   ChildCommand command;
   command.argv = {bench_.psql, "-X", "-q", "-d", address_.conninfo, "-c", copy_};
   command.environment = address_.environment;
   command.folder = bench_.scratch;
   command.discard_output = true;
-  return RunChild(command, bench_.clock, bench_.stop);
+  return command;
+}
+
+Result<Cell> TimedTable::Timed(const ChildCommand& command, ChildRun* run) {
+  const auto measure = [&]() -> Result<Cell> {
+    WEIR_TRY(*run, RunChild(command, bench_.clock, bench_.stop));
+    return Rated(*run, rows_);
+  };
+  return options_.beside ? options_.beside(measure) : measure();
 }
 
 Result<Cell> TimedTable::RawCopy() {
-  WEIR_TRY(const ChildRun run, Psql());
   WEIR_DO(EmptyScratch());
-  return Rated(run, rows_);
+  ChildRun run;
+  WEIR_TRY(Cell cell, Timed(PsqlCommand(), &run));
+  return cell.Set("digest", digest_);
 }
 
 Result<Cell> TimedTable::Export(const std::string& profile) {
   WEIR_DO(EmptyScratch());
-  return Weir({"export", address_.conninfo, table_, "-o", bench_.scratch, "--profile", profile,
-               "--json", "--quiet"},
+  return Weir({"export", address_.conninfo, options_.table, "-o", bench_.scratch, "--profile",
+               profile, "--json", "--quiet"},
               {});
 }
 
@@ -150,8 +171,16 @@ Result<Cell> TimedTable::Run(const std::string& config) {
   sys::DiskFiles files;
   const std::string path = sys::JoinPath(bench_.scratch, "weir.yaml");
   WEIR_DO(files.WriteWhole(path, config));
-  return Weir({"run", "-c", path, "--export", table_, "--json", "--quiet"},
+  return Weir({"run", "-c", path, "--export", options_.table, "--json", "--quiet"},
               {"WEIR_SOURCE_URL=" + address_.conninfo});
+}
+
+Result<std::string> TimedTable::DigestOf(const std::string& folder) {
+  ChildCommand command;
+  command.argv = {bench_.weir, "bench", "digest", folder};
+  command.folder = bench_.scratch;
+  WEIR_TRY(const ChildRun run, RunChild(command, bench_.clock, bench_.stop), "digest");
+  return run.output.substr(0, run.output.find('\n'));
 }
 
 // What is in the scratch folder after a failure is left there for who looks for the reason.
@@ -163,13 +192,17 @@ Result<Cell> TimedTable::Weir(std::vector<std::string> arguments,
   command.environment = address_.environment;
   command.environment.insert(command.environment.end(), environment.begin(), environment.end());
   command.folder = bench_.scratch;
-  WEIR_TRY(const ChildRun run, RunChild(command, bench_.clock, bench_.stop));
+  ChildRun run;
+  WEIR_TRY(Cell cell, Timed(command, &run));
 
-  Cell cell = Rated(run, rows_);
-  WEIR_TRY(const Cell summary, ReadSummary(run.output, rows_));
-  WEIR_TRY(const Cell harm, ReadHarm(sys::JoinPath(bench_.scratch, ledger::kStateFileName),
-                                     bench_.clock));
-  cell.Merge(summary).Merge(harm);
+  WEIR_TRY(const Summary summary, ReadSummary(run.output, rows_));
+  const std::string state = sys::JoinPath(bench_.scratch, ledger::kStateFileName);
+  WEIR_TRY(const Cell harm, ReadHarm(state, bench_.clock));
+  cell.Merge(summary.cell).Merge(harm);
+  if (options_.with_digest) {
+    WEIR_TRY(std::string digest, DigestOf(summary.folder));
+    cell.Set("digest", std::move(digest));
+  }
   WEIR_DO(EmptyScratch());
   return cell;
 }

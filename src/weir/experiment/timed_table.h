@@ -28,19 +28,26 @@ Result<Bench> OpenBench(BenchSource& source, const std::string& folder, sys::Clo
 /// How the machine is made ready before the cells of a table; a setting of each of them.
 inline constexpr const char* kWarmUp = "one raw COPY of the table, not timed";
 
+struct TimedTableOptions {
+  std::string table;
+  std::string database;  ///< The private server's, made if missing.
+  std::function<Status(const std::string& url)> seed;
+  /// The cells get a digest: the floor's from PostgreSQL, weir's from its files, after the clock
+  /// has stopped and by processes of their own, lest this one grows.
+  bool with_digest = false;
+  /// Calls `measure` once, with something else at work beside it, and adds to its cell. Empty: the
+  /// table is read alone.
+  std::function<Result<Cell>(const std::function<Result<Cell>()>& measure)> beside;
+};
+
 /// Threads: one.
 class TimedTable {
  public:
-  using Seed = std::function<Status(const std::string& url)>;
+  TimedTable(const Bench& bench, TimedTableOptions options)
+      : bench_(bench), options_(std::move(options)) {}
 
-  /// `database` is the private server's, made if missing.
-  TimedTable(const Bench& bench, std::string table, std::string database, Seed seed)
-      : bench_(bench),
-        table_(std::move(table)),
-        database_(std::move(database)),
-        seed_(std::move(seed)) {}
-
-  /// Seeds the table unless it is there, writes out what that left dirty, and warms the caches.
+  /// Seeds the table unless it is there, writes out what that left dirty, has PostgreSQL compute
+  /// the digest, and warms the caches.
   Status Prepare();
 
   /// `psql -c "COPY (SELECT columns) TO STDOUT (FORMAT binary)" >/dev/null`: the same statement
@@ -60,14 +67,15 @@ class TimedTable {
 
  private:
   Status EmptyScratch();
-  Result<ChildRun> Psql();
+  ChildCommand PsqlCommand() const;
+  Result<Cell> Timed(const ChildCommand& command, ChildRun* run);
+  Result<std::string> DigestOf(const std::string& folder);
   Result<Cell> Weir(std::vector<std::string> arguments, std::vector<std::string> environment);
 
   const Bench& bench_;
-  const std::string table_;
-  const std::string database_;
-  const Seed seed_;
+  const TimedTableOptions options_;
   std::string url_;
+  std::string digest_;  // PostgreSQL's; empty when not asked for.
   ChildAddress address_;
   std::string copy_;  // The COPY statement.
   int64_t rows_ = 0;  // In the table, as PostgreSQL counts them.

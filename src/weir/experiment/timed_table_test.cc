@@ -3,8 +3,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "support/folder.h"
-#include "support/postgres.h"
+#include "tests/support/folder.h"
+#include "tests/support/postgres.h"
 #include "weir/experiment/content_items.h"
 #include "weir/experiment/throttle_cells.h"
 
@@ -43,9 +43,10 @@ TEST(TimedTable, RawCopyReadsTheSeededTable) {
   EXPECT_EQ(bench.value().server.Get("server.fsync"), "off");
   EXPECT_EQ(bench.value().server.Get("server.socket"), "Unix");
 
-  TimedTable table(bench.value(), "narrow", "unused", [&](const std::string& url) {
+  const auto seed = [&](const std::string& url) {
     return SeedNarrow(url, 1'000, nullptr, never);
-  });
+  };
+  TimedTable table(bench.value(), {"narrow", "unused", seed, true, {}});
   const Status prepared = table.Prepare();
   ASSERT_TRUE(prepared.ok()) << prepared.error().message;
   const auto cell = table.RawCopy();
@@ -53,6 +54,7 @@ TEST(TimedTable, RawCopyReadsTheSeededTable) {
   EXPECT_GT(*cell.value().Number("wall_s"), 0);
   EXPECT_NEAR(*cell.value().Number("rows_per_s") * *cell.value().Number("wall_s"), 1'000, 1);
   EXPECT_GT(*cell.value().Number("peak_rss_bytes"), 1 << 20);
+  EXPECT_TRUE(cell.value().Text("digest").starts_with("1000:")) << cell.value().Text("digest");
 }
 
 TEST(TimedTable, ContendedNeedsThePrivateServer) {

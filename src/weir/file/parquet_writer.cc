@@ -1,5 +1,6 @@
 #include "weir/file/parquet_writer.h"
 
+#include <arrow/chunked_array.h>
 #include <arrow/ipc/writer.h>
 #include <arrow/record_batch.h>
 #include <arrow/type.h>
@@ -30,6 +31,14 @@ constexpr int64_t kMostPageBytes = 512 << 10;
 // Columns of longer values (on average) carry no statistics: each page would repeat two values in
 // its header, and the page index keeps them all in memory until the end.
 constexpr double kMostStatisticBytes = 256;
+
+// An open column costs a page of values, two of work space and a compressor, some 1.5 MB when its
+// pages fill. Past these numbers of columns (of columns of long values), rows are gathered up to
+// kGatheredBytes and written one column after another, so that only one is open at a time.
+constexpr int kMostOpenColumns = 32;
+constexpr int kMostOpenLongColumns = 16;
+constexpr double kLongValueBytes = 64;
+constexpr int64_t kGatheredBytes = 16 << 20;
 
 int64_t NowNanos() {
   return std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
@@ -109,6 +118,7 @@ class ParquetWriter final : public TableWriter {
  private:
   Status Open(const table::Batch& first);
   Status WriteOpened(table::Batch batch);
+  Status WriteGathered();
   std::shared_ptr<parquet::WriterProperties> Properties(const table::Batch& first);
   Error Failure(const arrow::Status& status) const;
 
@@ -119,6 +129,8 @@ class ParquetWriter final : public TableWriter {
   std::shared_ptr<HashingOutput> output_;
   WatchedContents* contents_ = nullptr;  // Owned by writer_.
   std::unique_ptr<parquet::arrow::FileWriter> writer_;
+  bool gathers_ = false;
+  arrow::RecordBatchVector gathered_;
   int64_t rows_ = 0;
   int64_t group_rows_ = 0;
   int64_t group_raw_bytes_ = 0;
@@ -147,6 +159,7 @@ std::shared_ptr<parquet::WriterProperties> ParquetWriter::Properties(const table
     builder.compression_level(*options_.level);
   }
   double row_bytes = 1;
+  int long_columns = 0;
   for (size_t column = 0; column < first.columns.size(); ++column) {
     const ColumnShape shape = ShapeOf(first.columns[column]);
     row_bytes = std::max(row_bytes, shape.bytes_per_value);
@@ -154,11 +167,13 @@ std::shared_ptr<parquet::WriterProperties> ParquetWriter::Properties(const table
     const bool is_list = field.type()->id() == arrow::Type::LIST;
     const std::string path = is_list ? field.name() + ".list.element" : field.name();
     if (!shape.repeats()) builder.disable_dictionary(path);
+    if (shape.bytes_per_value > kLongValueBytes) ++long_columns;
     if (shape.bytes_per_value > kMostStatisticBytes) {
       builder.disable_statistics(path);
       builder.disable_write_page_index(path);
     }
   }
+  gathers_ = columns > kMostOpenColumns || long_columns > kMostOpenLongColumns;
   // Page sizes are looked at once per write batch: a quarter of a page at most of the widest
   // column.
   const int64_t rows_per_look =
@@ -197,19 +212,46 @@ Status ParquetWriter::Open(const table::Batch& first) {
 Status ParquetWriter::WriteOpened(table::Batch batch) {
   const int64_t rows = batch.row_count;
   const int64_t raw_bytes = batch.size_bytes;
+  rows_ += rows;
+  if (gathers_) {
+    gathered_.push_back(table::ToArrow(std::move(batch), schema_));
+    group_raw_bytes_ += raw_bytes;
+    return group_raw_bytes_ < kGatheredBytes ? Ok() : WriteGathered();
+  }
   if (group_rows_ == 0) {
     const auto opened = writer_->NewBufferedRowGroup();
     if (!opened.ok()) return Failure(opened);
   }
   const auto written = writer_->WriteRecordBatch(*table::ToArrow(std::move(batch), schema_));
   if (!written.ok()) return Failure(written);
-  rows_ += rows;
   group_rows_ += rows;
   group_raw_bytes_ += raw_bytes;
   if (group_raw_bytes_ >= options_.row_group_raw_bytes || group_rows_ >= options_.row_group_rows ||
       contents_->encoded_bytes() >= options_.row_group_encoded_bytes) {
     group_rows_ = 0;  // The next batch opens a new group, which writes this one out.
     group_raw_bytes_ = 0;
+  }
+  return Ok();
+}
+
+// Each column's values leave memory as soon as they are written.
+Status ParquetWriter::WriteGathered() {
+  if (gathered_.empty()) return Ok();
+  std::vector<arrow::ArrayVector> columns(static_cast<size_t>(schema_->num_fields()));
+  for (auto& batch : gathered_) {
+    for (size_t at = 0; at < columns.size(); ++at) {
+      columns[at].push_back(batch->column(static_cast<int>(at)));
+    }
+    batch.reset();
+  }
+  gathered_.clear();
+  group_raw_bytes_ = 0;
+  const auto opened = writer_->NewRowGroup();
+  if (!opened.ok()) return Failure(opened);
+  for (arrow::ArrayVector& chunks : columns) {
+    const auto chunked = std::make_shared<arrow::ChunkedArray>(std::move(chunks));
+    const auto written = writer_->WriteColumnChunk(chunked);
+    if (!written.ok()) return Failure(written);
   }
   return Ok();
 }
@@ -230,6 +272,7 @@ Result<FilePart> ParquetWriter::Finish() {
   const int64_t start = NowNanos();
   try {
     if (writer_ == nullptr) WEIR_DO(Open(table::Batch{}));
+    WEIR_DO(WriteGathered());
     const auto closed = writer_->Close();
     if (!closed.ok()) return Failure(closed);
     writer_.reset();

@@ -21,7 +21,7 @@ namespace weir::mem {
 class BlockAllocator {
  public:
   /// Blocks below this come from malloc.
-  static constexpr int64_t kSmallBytes = 64 << 10;
+  static constexpr int64_t kSmallBytes = 16 << 10;
 
   /// Keeps at most `keep_bytes` of freed blocks.
   BlockAllocator(Budget& budget, int64_t keep_bytes);

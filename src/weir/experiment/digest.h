@@ -1,0 +1,21 @@
+#pragma once
+// Digest: how many rows a table has and their content hash, as PostgreSQL and as files hold them.
+#include <string>
+
+#include "weir/mem/block_allocator.h"
+#include "weir/sys/files.h"
+#include "weir/sys/stop.h"
+
+namespace weir::experiment {
+
+/// "rows:hash" of all columns of a table, computed by PostgreSQL; file/content_hash.h says how.
+/// Cost: one sequential scan, and an MD5 of every row.
+Result<std::string> DigestOfTable(const std::string& url, const std::string& table,
+                                  const sys::Stop& stop);
+
+/// The same of the Parquet files that an export left in `folder`, read back from the disk.
+/// Errors: kCorrupt and kNotFound of manifest and files; kCancelled when `stop` was asked for.
+Result<std::string> DigestOfFiles(sys::Files& files, const std::string& folder,
+                                  mem::BlockAllocator& blocks, const sys::Stop& stop);
+
+}  // namespace weir::experiment
