@@ -1,6 +1,7 @@
 #include "weir/extract/source.h"
 
 #include <algorithm>
+#include <set>
 
 namespace weir::extract {
 namespace {
@@ -80,6 +81,12 @@ Status Source::BeginTable(const SourceRequest& request, const sys::Stop& stop) {
   }
   WEIR_DO(Snapshot());
   WEIR_TRY(const pg::TableInfo info, pg::DescribeTable(*connection_, table));
+  if (info.row_security) {
+    return Fail(Code::kInvalid,
+                "{}: row security hides rows from this user; read it as its owner or as a role with "
+                "BYPASSRLS",
+                name_);
+  }
   WEIR_TRY(size_, pg::MeasureTable(*connection_, info.oid));
   primary_key_ = info.primary_key;
   WEIR_DO(ChooseColumns(request, info.columns));
@@ -131,7 +138,12 @@ Status Source::ChooseColumns(const SourceRequest& request,
   WEIR_DO(CheckNamed(request.exclude, all, name_));
   std::vector<std::string> refused;
   std::vector<std::string> denied;
+  std::set<std::string> names;
   for (const pg::CatalogColumn& column : Pick(request, all)) {
+    if (!names.insert(column.name).second) {
+      return Fail(Code::kInvalid, "{}: two columns are named {}; name each once", name_,
+                  column.name);
+    }
     if (!column.readable) denied.push_back(column.name);
     auto type = pg::MapType(column.type);
     if (!type.ok()) {

@@ -24,7 +24,7 @@ struct TableInfo {
   TableName name;           ///< Schema filled in, case as stored.
   char relkind =
       'r';  ///< pg_class.relkind: r table, p partitioned, v view, m materialised view, f foreign.
-  bool row_security = false;
+  bool row_security = false;              ///< Policies hide rows from this user.
   std::vector<CatalogColumn> columns;     ///< In attnum order; dropped ones left out.
   std::vector<std::string> primary_key;   ///< Column names in key order; empty when there is none.
 };
