@@ -9,8 +9,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr int64_t kMostManifestBytes = 64 << 20;
-
 Json ColumnJson(const table::Column& column) {
   return {{"name", column.name},
           {"attnum", column.attnum},
@@ -27,10 +25,10 @@ Json ColumnsJson(const table::Schema& schema) {
   return columns;
 }
 
-// "list<decimal(12,2)>" back into a type.
+// "list<decimal(12,2)>" back into a type. Lists of lists are never written.
 Result<table::Type> ParseType(std::string_view name) {
   table::Type type;
-  if (name.starts_with("list<") && name.ends_with(">")) {
+  if (name.starts_with("list<") && name.ends_with(">") && !name.starts_with("list<list")) {
     WEIR_TRY(table::Type element, ParseType(name.substr(5, name.size() - 6)));
     type.kind = table::Kind::kList;
     type.element = std::make_shared<const table::Type>(std::move(element));
@@ -38,16 +36,21 @@ Result<table::Type> ParseType(std::string_view name) {
   }
   if (name.starts_with("decimal(")) {
     type.kind = table::Kind::kDecimal;
-    if (std::sscanf(std::string(name).c_str(), "decimal(%d,%d)", &type.precision, &type.scale) ==
-        2) {
-      return type;
-    }
+    std::sscanf(std::string(name).c_str(), "decimal(%d,%d)", &type.precision, &type.scale);
+    const bool sound = type.precision >= 1 && type.precision <= 38 && type.scale >= 0 &&
+                       type.scale <= type.precision;
+    if (sound && type.Name() == name) return type;
   }
   for (int kind = 0; kind <= static_cast<int>(table::Kind::kUuid); ++kind) {
     type.kind = static_cast<table::Kind>(kind);
     if (type.kind != table::Kind::kDecimal && table::KindName(type.kind) == name) return type;
   }
   return Fail(Code::kCorrupt, "unknown column type '{}'", name);
+}
+
+// Names that are not UTF-8, which JSON cannot say, get the replacement character.
+std::string Dump(const Json& json, int indent) {
+  return json.dump(indent, ' ', false, Json::error_handler_t::replace);
 }
 
 std::string TextOrEmpty(const Json& value) {
@@ -75,6 +78,20 @@ Result<table::Schema> ParseColumns(const Json& json) {
   return schema;
 }
 
+// A path that cannot lead out of the export's folder, and counts that make sense.
+Result<FilePart> ParsePart(const Json& json) {
+  FilePart part{json.at("path").get<std::string>(), json.at("rows").get<int64_t>(),
+                json.at("bytes").get<int64_t>(), json.at("xxh3").get<std::string>()};
+  const std::string fenced = "/" + part.path + "/";
+  const bool inside = !part.path.empty() && fenced.find("//") == fenced.npos &&
+                      fenced.find("/../") == fenced.npos;
+  if (!inside || part.rows < 0 || part.bytes < 0) {
+    return Fail(Code::kCorrupt, "the manifest names a part that cannot be: '{}' of {} rows",
+                part.path, part.rows);
+  }
+  return part;
+}
+
 Result<Manifest> FromJson(const Json& json) {
   const int version = json.at("version").get<int>();
   if (version != kManifestVersion) {
@@ -95,8 +112,7 @@ Result<Manifest> FromJson(const Json& json) {
   WEIR_TRY(manifest.schema, ParseColumns(json.at("columns")));
   manifest.primary_key = json.at("primary_key").get<std::vector<std::string>>();
   for (const Json& part : json.at("parts")) {
-    manifest.parts.push_back({part.at("path").get<std::string>(), part.at("rows").get<int64_t>(),
-                              part.at("bytes").get<int64_t>(), part.at("xxh3").get<std::string>()});
+    WEIR_TRY(manifest.parts.emplace_back(), ParsePart(part));
   }
   if (manifest.total_rows() != json.at("totals").at("rows").get<int64_t>() ||
       manifest.total_bytes() != json.at("totals").at("bytes").get<int64_t>()) {
@@ -121,7 +137,7 @@ int64_t Manifest::total_bytes() const {
 }
 
 std::string SchemaJson(const table::Schema& schema) {
-  return Json{{"version", kManifestVersion}, {"columns", ColumnsJson(schema)}}.dump();
+  return Dump(Json{{"version", kManifestVersion}, {"columns", ColumnsJson(schema)}}, -1);
 }
 
 Result<table::Schema> ParseSchemaJson(std::string_view text) {
@@ -158,7 +174,7 @@ std::string ManifestJson(const Manifest& manifest) {
                       {{"rows", manifest.total_rows()},
                        {"bytes", manifest.total_bytes()},
                        {"parts", manifest.parts.size()}}}};
-  return json.dump(2) + "\n";
+  return Dump(json, 2) + "\n";
 }
 
 Result<Manifest> ParseManifest(std::string_view text) {

@@ -12,6 +12,7 @@
 namespace weir::file {
 
 inline constexpr int kManifestVersion = 1;
+inline constexpr int64_t kMostManifestBytes = 64 << 20;
 inline constexpr const char* kManifestName = "manifest.json";
 inline constexpr const char* kSuccessName = "_SUCCESS";
 

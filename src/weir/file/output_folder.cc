@@ -1,5 +1,7 @@
 #include "weir/file/output_folder.h"
 
+#include <set>
+
 #include "weir/base/fault.h"
 #include "weir/base/log.h"
 #include "weir/sys/hash.h"
@@ -11,9 +13,14 @@ constexpr std::string_view kBuilding = ".building";
 
 std::string NameOf(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
-// Dot folders of this final path: ".<name>.<run id>.building".
+// Dot folders of this final path: ".<name>.<run id>.building". A run id has no dots, so that those
+// of an export whose name begins with this one's are left alone.
 bool IsLeftover(const std::string& entry, const std::string& final_name) {
-  return entry.starts_with("." + final_name + ".") && entry.ends_with(kBuilding);
+  const std::string start = "." + final_name + ".";
+  if (!entry.starts_with(start) || !entry.ends_with(kBuilding)) return false;
+  if (entry.size() <= start.size() + kBuilding.size()) return false;
+  const size_t run_id_bytes = entry.size() - start.size() - kBuilding.size();
+  return entry.substr(start.size(), run_id_bytes).find('.') == entry.npos;
 }
 
 Status RemoveLeftovers(sys::Files& files, const std::string& parent,
@@ -25,16 +32,36 @@ Status RemoveLeftovers(sys::Files& files, const std::string& parent,
   return Ok();
 }
 
-// Only an empty folder, or one that a manifest of ours says is ours, may be replaced.
+// The names that a previous run of weir put into `path`; none when its manifest is not one of ours.
+Result<std::set<std::string>> NamesOfRun(sys::Files& files, const std::string& path) {
+  const std::string manifest_path = sys::JoinPath(path, kManifestName);
+  if (!files.Exists(manifest_path)) return std::set<std::string>();
+  WEIR_TRY(const std::string text, files.Read(manifest_path, kMostManifestBytes));
+  const auto manifest = ParseManifest(text);
+  if (!manifest.ok()) {
+    if (manifest.error().code == Code::kCorrupt) return std::set<std::string>();
+    return Error(manifest.error()).In(fmt::format("'{}'", manifest_path));
+  }
+  std::set<std::string> names = {kManifestName, kSuccessName};
+  for (const FilePart& part : manifest.value().parts) {
+    names.insert(part.path.substr(0, part.path.find('/')));
+  }
+  return names;
+}
+
+// A folder is swapped out and removed with all that is in it, so all of it must be ours.
 Status CheckReplaceable(sys::Files& files, const std::string& path) {
   if (!files.Exists(path)) return Ok();
   WEIR_TRY(const auto entries, files.List(path));
-  if (entries.empty() || files.Exists(sys::JoinPath(path, kManifestName))) return Ok();
-  return Fail(
-      Code::kInvalid,
-      "'{}' holds files that weir did not write ('{}' and others); move them away or choose "
-      "another output folder",
-      path, entries.front());
+  WEIR_TRY(const auto ours, NamesOfRun(files, path));
+  for (const std::string& entry : entries) {
+    if (ours.contains(entry)) continue;
+    return Fail(Code::kInvalid,
+                "'{}' holds '{}', which weir did not write; move it away or choose another output "
+                "folder",
+                path, entry);
+  }
+  return Ok();
 }
 
 }  // namespace
@@ -84,8 +111,11 @@ Status OutputFolder::Publish(const Manifest& manifest) {
   published_ = true;
   WEIR_DO(files_.SyncFolder(parent));
   WEIR_DO(FaultPoint("output_folder.swapped"));
-  if (replaces)
-    WEIR_DO(files_.Remove(building_path_));  // The previous run, by the name it now has.
+  if (!replaces) return Ok();
+  // The previous run, by the name it now has. The new one is in place whether it goes or not.
+  if (const auto removed = files_.Remove(building_path_); !removed.ok()) {
+    LogWarn("{}", removed.error().message);
+  }
   return Ok();
 }
 

@@ -17,7 +17,7 @@ namespace weir::file {
 class OutputFolder {
  public:
   /// Makes the dot folder, and removes those that dead runs left.
-  /// Errors: kInvalid when final_path holds something that weir did not write.
+  /// Errors: kInvalid when final_path holds anything that weir did not write.
   static Result<std::unique_ptr<OutputFolder>> Open(sys::Files& files,
                                                     const std::string& final_path,
                                                     const std::string& run_id);

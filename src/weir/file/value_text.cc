@@ -1,8 +1,11 @@
 #include "weir/file/value_text.h"
 
+#include <algorithm>
+#include <bit>
 #include <charconv>
 #include <cmath>
 #include <iterator>
+#include <limits>
 
 #include <fmt/format.h>
 
@@ -21,32 +24,104 @@ void AppendInt(T value, std::string& out) {
   out.append(buffer, end.ptr);
 }
 
-// PostgreSQL prints the shortest digits that read back, in exponent form below 1e-4 and from 1e15
-// (1e6 for float4) on; std::to_chars finds the same digits.
+// A positive float in decimal: its digits, with the point after the first, times 10^exponent.
+struct Decimal {
+  std::string digits;
+  int exponent = 0;
+};
+
+// Of "d.ddde+xx", as std::to_chars writes it.
+Decimal ParseScientific(std::string_view text) {
+  Decimal decimal;
+  const size_t e = text.find('e');
+  for (const char c : text.substr(0, e)) {
+    if (c != '.') decimal.digits += c;
+  }
+  const char* exponent = text.data() + e + (text[e + 1] == '+' ? 2 : 1);
+  std::from_chars(exponent, text.data() + text.size(), decimal.exponent);
+  return decimal;
+}
+
+// True if `decimal` is exactly odd × 2^exponent.
+bool Equals(const Decimal& decimal, uint64_t odd, int exponent) {
+  uint64_t digits = 0;
+  std::from_chars(decimal.digits.data(), decimal.digits.data() + decimal.digits.size(), digits);
+  int tens = decimal.exponent - static_cast<int>(decimal.digits.size()) + 1;
+  const int twos = std::countr_zero(digits);
+  digits >>= twos;
+  if (twos + tens != exponent) return false;  // 10^n is 2^n × 5^n.
+  for (; tens > 0; --tens) {
+    if (digits > odd) return false;
+    digits *= 5;
+  }
+  for (; tens < 0; ++tens) {
+    if (digits % 5 != 0) return false;
+    digits /= 5;
+  }
+  return digits == odd;
+}
+
+// True if `decimal` lies exactly between `value`, which is positive, and a float beside it.
+template <typename T>
+bool IsHalfway(const Decimal& decimal, T value) {
+  constexpr int kBits = std::numeric_limits<T>::digits;
+  int exponent = 0;
+  std::frexp(value, &exponent);
+  exponent = std::max(exponent, std::numeric_limits<T>::min_exponent) - kBits;
+  const auto mantissa = static_cast<uint64_t>(std::ldexp(value, -exponent));
+  if (Equals(decimal, 2 * mantissa + 1, exponent - 1)) return true;
+  // Below a power of two the floats lie twice as close.
+  const bool closer = mantissa == uint64_t{1} << (kBits - 1) &&
+                      exponent > std::numeric_limits<T>::min_exponent - kBits;
+  return closer ? Equals(decimal, 4 * mantissa - 1, exponent - 2)
+                : Equals(decimal, 2 * mantissa - 1, exponent - 1);
+}
+
+// The shortest decimal strictly between the halfway points to the floats beside `value` (d2s.c,
+// f2s.c of PostgreSQL: no bounds are accepted). std::to_chars finds the shortest that reads back,
+// and may so end on a halfway point; then more digits are needed.
+template <typename T>
+Decimal ShortestDecimal(T value) {
+  char buffer[64];
+  char* const end = buffer + sizeof buffer;
+  auto text = std::to_chars(buffer, end, value, std::chars_format::scientific);
+  while (true) {
+    Decimal decimal = ParseScientific({buffer, static_cast<size_t>(text.ptr - buffer)});
+    T read_back = 0;
+    std::from_chars(buffer, text.ptr, read_back);
+    if (read_back == value && (value == 0 || !IsHalfway(decimal, value))) return decimal;
+    const int digits = static_cast<int>(decimal.digits.size());
+    text = std::to_chars(buffer, end, value, std::chars_format::scientific, digits);
+  }
+}
+
+// PostgreSQL's exponent form below 1e-4 and from 1e15 (1e6 for float4) on, else digits and a point.
 template <typename T>
 void AppendFloat(T value, std::string& out) {
   if (std::isnan(value)) {
     out += "NaN";
     return;
   }
+  if (std::signbit(value)) out += '-';
   if (std::isinf(value)) {
-    out += value < 0 ? "-Infinity" : "Infinity";
+    out += "Infinity";
     return;
   }
-  char buffer[64];
-  const auto scientific =
-      std::to_chars(buffer, buffer + sizeof buffer, value, std::chars_format::scientific);
-  const std::string_view text(buffer, static_cast<size_t>(scientific.ptr - buffer));
-  const size_t e = text.find('e');
-  int exponent = 0;
-  std::from_chars(text.data() + e + (text[e + 1] == '+' ? 2 : 1), scientific.ptr, exponent);
   constexpr int kFixedBelow = std::is_same_v<T, float> ? 6 : 15;
-  if (value == 0 || (exponent >= -4 && exponent < kFixedBelow)) {
-    char fixed[64];
-    const auto end = std::to_chars(fixed, fixed + sizeof fixed, value, std::chars_format::fixed);
-    out.append(fixed, end.ptr);
+  const auto [digits, exponent] = ShortestDecimal(std::abs(value));
+  const int count = static_cast<int>(digits.size());
+  if (exponent < -4 || exponent >= kFixedBelow) {
+    out += digits[0];
+    if (count > 1) out.append(".").append(digits, 1);
+    fmt::format_to(std::back_inserter(out), "e{}{:02}", exponent < 0 ? '-' : '+',
+                   std::abs(exponent));
+  } else if (exponent < 0) {
+    out.append("0.").append(static_cast<size_t>(-exponent - 1), '0').append(digits);
+  } else if (exponent >= count - 1) {
+    out.append(digits).append(static_cast<size_t>(exponent - count + 1), '0');
   } else {
-    out += text;
+    const size_t point = static_cast<size_t>(exponent) + 1;
+    out.append(digits, 0, point).append(".").append(digits, point);
   }
 }
 

@@ -1,0 +1,387 @@
+#include "weir/file/parquet_writer.h"
+
+#include <parquet/file_reader.h>
+#include <parquet/metadata.h>
+#include <parquet/page_index.h>
+#include <parquet/schema.h>
+#include <parquet/statistics.h>
+
+#include <random>
+
+#include "tests/support/folder.h"
+#include "weir/file/manifest.h"
+#include "weir/file/parquet_reader.h"
+#include "weir/file/value_text.h"
+
+namespace weir::file {
+namespace {
+
+using table::Kind;
+using table::Type;
+
+table::Column NamedColumn(const std::string& name, Type type) {
+  static int attnum = 0;
+  table::Column column;
+  column.name = name;
+  column.attnum = ++attnum;
+  column.pg_type = type.Name();
+  column.type = std::move(type);
+  return column;
+}
+
+Type OfKind(Kind kind) { return {.kind = kind, .precision = 0, .scale = 0, .element = {}}; }
+
+class ParquetWriterTest : public testing::Test {
+ protected:
+  // Makes `rows` values of a text column, by row number.
+  table::Batch TextBatch(int64_t rows, const std::function<std::string(int64_t)>& value) {
+    table::ColumnBuilder builder(OfKind(Kind::kText), blocks_);
+    for (int64_t row = 0; row < rows; ++row) {
+      const std::string text = value(row);
+      const Bytes bytes = AsBytes(text);
+      builder.AppendBytes(bytes.data(), static_cast<int64_t>(bytes.size()));
+    }
+    table::Batch batch;
+    batch.row_count = rows;
+    batch.columns.push_back(builder.Finish());
+    batch.size_bytes = batch.columns[0].size_bytes();
+    return batch;
+  }
+  static table::Schema TextSchema() {
+    table::Schema schema;
+    schema.columns.push_back(NamedColumn("t", OfKind(Kind::kText)));
+    return schema;
+  }
+  std::unique_ptr<TableWriter> NewWriter(const table::Schema& schema, ParquetOptions options = {}) {
+    return NewParquetWriter(files_, folder_.Path("t.parquet"), "t.parquet", schema,
+                            SchemaJson(schema), options, blocks_)
+        .value();
+  }
+  std::unique_ptr<parquet::ParquetFileReader> OpenRaw() {
+    return parquet::ParquetFileReader::OpenFile(folder_.Path("t.parquet"));
+  }
+  static bool HasDictionary(const parquet::ColumnChunkMetaData& chunk) {
+    return chunk.has_dictionary_page();
+  }
+  // All values as text, rows divided by newlines.
+  std::string ReadBack() {
+    const auto reader = OpenParquet(folder_.Path("t.parquet"), 1000, blocks_).value();
+    std::string text;
+    while (true) {
+      const auto batch = reader->Next();
+      EXPECT_TRUE(batch.ok());
+      if (!batch.ok() || batch.value().row_count == 0) return text;
+      for (int64_t row = 0; row < batch.value().row_count; ++row) {
+        for (const auto& column : batch.value().columns) {
+          column.IsNull(row) ? text.append("NULL") : (AppendValueText(column, row, text), text);
+          text += '|';
+        }
+        text += '\n';
+      }
+    }
+  }
+
+  test::TempFolder folder_;
+  sys::DiskFiles files_;
+  mem::Budget budget_{"test", mem::kUnlimited};
+  mem::BlockAllocator blocks_{budget_, 0};
+};
+
+// One value of any kind, from a number; every third is null.
+void AppendExample(table::ColumnBuilder& builder, int64_t number) {
+  const Type& type = builder.type();
+  if (number % 3 == 2) return builder.AppendNull();
+  switch (type.kind) {
+    case Kind::kBool: return builder.AppendValue(static_cast<uint8_t>(number % 2));
+    case Kind::kInt16: return builder.AppendValue(static_cast<int16_t>(-number));
+    case Kind::kInt32:
+    case Kind::kDate: return builder.AppendValue(static_cast<int32_t>(number * 1'000'003));
+    case Kind::kFloat32: return builder.AppendValue(static_cast<float>(number) / 3);
+    case Kind::kFloat64: return builder.AppendValue(static_cast<double>(number) / 7);
+    case Kind::kInt64:
+    case Kind::kTimestamp:
+    case Kind::kTimestampTz: return builder.AppendValue(number * 1'000'000'000'007);
+    case Kind::kTime: return builder.AppendValue(number * 1'000'003);
+    case Kind::kDecimal: return builder.AppendValue(static_cast<__int128>(number) - 50);
+    case Kind::kUuid:
+      std::memset(builder.AppendFixed(16), static_cast<int>(number), 16);
+      return;
+    case Kind::kText:
+    case Kind::kJson:
+    case Kind::kBinary: {
+      const std::string text = std::string(static_cast<size_t>(number % 5), '7');
+      return builder.AppendBytes(AsBytes(text).data(), static_cast<int64_t>(text.size()));
+    }
+    case Kind::kList:
+      for (int64_t at = 0; at < number % 4; ++at) AppendExample(builder.element(), number + at);
+      return builder.AppendList();
+  }
+}
+
+std::vector<Type> AllTypes() {
+  std::vector<Type> types;
+  for (int kind = 0; kind < static_cast<int>(Kind::kList); ++kind) {
+    Type type = OfKind(static_cast<Kind>(kind));
+    if (type.kind == Kind::kDecimal) type.precision = type.scale = 38;
+    types.push_back(type);
+  }
+  types.push_back({.kind = Kind::kDecimal, .precision = 9, .scale = 2, .element = {}});
+  types.push_back({.kind = Kind::kDecimal, .precision = 18, .scale = 0, .element = {}});
+  for (size_t at = types.size(); at-- > 0;) {
+    Type list = OfKind(Kind::kList);
+    list.element = std::make_shared<const Type>(types[at]);
+    types.push_back(list);
+  }
+  return types;
+}
+
+TEST_F(ParquetWriterTest, AllKindsReadBackAsTheyWere) {
+  constexpr int64_t kRows = 100;
+  table::Schema schema;
+  std::vector<table::ColumnBuilder> builders;
+  for (const Type& type : AllTypes()) {
+    schema.columns.push_back(NamedColumn(fmt::format("c.{}", builders.size()), type));
+    builders.emplace_back(type, blocks_);
+  }
+  const auto writer = NewWriter(schema);
+  std::string want;
+  for (int64_t batch_number = 0; batch_number < 2; ++batch_number) {
+    table::Batch batch;
+    batch.row_count = kRows;
+    for (auto& builder : builders) {
+      for (int64_t row = 0; row < kRows; ++row) AppendExample(builder, row + batch_number);
+      batch.columns.push_back(builder.Finish());
+    }
+    for (int64_t row = 0; row < kRows; ++row) {
+      for (const auto& column : batch.columns) {
+        column.IsNull(row) ? want.append("NULL") : (AppendValueText(column, row, want), want);
+        want += '|';
+      }
+      want += '\n';
+    }
+    ASSERT_TRUE(writer->Write(std::move(batch)).ok());
+  }
+  const auto part = writer->Finish();
+  ASSERT_TRUE(part.ok()) << part.error().message;
+  EXPECT_EQ(part.value().rows, 2 * kRows);
+  EXPECT_EQ(part.value().bytes, files_.SizeBytes(folder_.Path("t.parquet")).value());
+  EXPECT_EQ(ReadBack(), want);
+
+  const auto raw = OpenRaw();
+  EXPECT_EQ(raw->metadata()->num_rows(), 2 * kRows);
+  const auto& root = *raw->metadata()->schema()->group_node();
+  for (size_t at = 0; at < schema.columns.size(); ++at) {
+    EXPECT_EQ(root.field(static_cast<int>(at))->field_id(), schema.columns[at].attnum);
+  }
+}
+
+TEST_F(ParquetWriterTest, KindsHaveTheirParquetType) {
+  table::Schema schema;
+  for (const Type& type : AllTypes()) {
+    if (type.kind != Kind::kList) schema.columns.push_back(NamedColumn(type.Name(), type));
+  }
+  ASSERT_TRUE(NewWriter(schema)->Finish().ok());
+  std::string types;
+  const auto raw = OpenRaw();
+  for (int at = 0; at < raw->metadata()->num_columns(); ++at) {
+    const auto& column = *raw->metadata()->schema()->Column(at);
+    types += fmt::format("{}: {} {}\n", column.name(),
+                         parquet::TypeToString(column.physical_type()),
+                         column.logical_type()->ToString());
+  }
+  EXPECT_EQ(types,
+            "bool: BOOLEAN None\n"
+            "int16: INT32 Int(bitWidth=16, isSigned=true)\n"
+            "int32: INT32 None\n"
+            "int64: INT64 None\n"
+            "float32: FLOAT None\n"
+            "float64: DOUBLE None\n"
+            "decimal(38,38): FIXED_LEN_BYTE_ARRAY Decimal(precision=38, scale=38)\n"
+            "date: INT32 Date\n"
+            "time: INT64 Time(isAdjustedToUTC=false, timeUnit=microseconds)\n"
+            "timestamp: INT64 Timestamp(isAdjustedToUTC=false, timeUnit=microseconds, "
+            "is_from_converted_type=false, force_set_converted_type=false)\n"
+            "timestamptz: INT64 Timestamp(isAdjustedToUTC=true, timeUnit=microseconds, "
+            "is_from_converted_type=false, force_set_converted_type=false)\n"
+            "text: BYTE_ARRAY String\n"
+            "json: BYTE_ARRAY JSON\n"
+            "binary: BYTE_ARRAY None\n"
+            "uuid: FIXED_LEN_BYTE_ARRAY UUID\n"
+            "decimal(9,2): INT32 Decimal(precision=9, scale=2)\n"
+            "decimal(18,0): INT64 Decimal(precision=18, scale=0)\n");
+}
+
+TEST_F(ParquetWriterTest, NoRowsIsAWholeFileWithASchema) {
+  for (const bool empty_batch : {false, true}) {
+    const table::Schema schema = TextSchema();
+    const auto writer = NewWriter(schema);
+    if (empty_batch) {
+      ASSERT_TRUE(writer->Write(TextBatch(0, {})).ok());
+    }
+    const auto part = writer->Finish();
+    ASSERT_TRUE(part.ok()) << part.error().message;
+    EXPECT_EQ(part.value().rows, 0);
+    const auto reader = OpenParquet(folder_.Path("t.parquet"), 10, blocks_);
+    ASSERT_TRUE(reader.ok()) << reader.error().message;
+    EXPECT_EQ(reader.value()->row_count(), 0);
+    EXPECT_EQ(reader.value()->schema().columns[0].name, "t");
+    EXPECT_EQ(reader.value()->Next().value().row_count, 0);
+    ASSERT_TRUE(files_.Remove(folder_.Path("t.parquet")).ok());
+  }
+}
+
+TEST_F(ParquetWriterTest, RowGroupsEndAtTheirBounds) {
+  const auto groups = [&](const ParquetOptions& options) {
+    const auto writer = NewWriter(TextSchema(), options);
+    std::mt19937_64 random(1);
+    for (int batch = 0; batch < 10; ++batch) {  // Ten batches of about 100 KB that do not compress.
+      const auto noise = [&](int64_t) {
+        std::string text;
+        for (int word = 0; word < 125; ++word) text += fmt::format("{:08x}", random() >> 32);
+        return text;
+      };
+      EXPECT_TRUE(writer->Write(TextBatch(100, noise)).ok());
+    }
+    EXPECT_TRUE(writer->Finish().ok());
+    std::vector<int64_t> rows;
+    const auto raw = OpenRaw();
+    for (int group = 0; group < raw->metadata()->num_row_groups(); ++group) {
+      rows.push_back(raw->metadata()->RowGroup(group)->num_rows());
+    }
+    EXPECT_TRUE(files_.Remove(folder_.Path("t.parquet")).ok());
+    return rows;
+  };
+  using Rows = std::vector<int64_t>;
+  EXPECT_EQ(groups({}), (Rows{1000}));
+  ParquetOptions options;
+  options.row_group_rows = 250;
+  EXPECT_EQ(groups(options), (Rows{300, 300, 300, 100}));
+  options = {};
+  options.row_group_raw_bytes = 400'000;
+  EXPECT_EQ(groups(options), (Rows{400, 400, 200}));
+  options = {};
+  options.row_group_encoded_bytes = 100'000;  // The page being filled is not encoded yet.
+  const Rows encoded = groups(options);
+  EXPECT_GE(encoded.size(), 2U);
+  EXPECT_LE(encoded[0], 700);
+}
+
+TEST_F(ParquetWriterTest, EveryCompressionReadsBack) {
+  using enum Compression;
+  for (const Compression compression : {kZstd, kSnappy, kGzip, kLz4, kNone}) {
+    ParquetOptions options;
+    options.compression = compression;
+    const auto writer = NewWriter(TextSchema(), options);
+    ASSERT_TRUE(writer->Write(TextBatch(10, [](int64_t row) { return std::to_string(row); })).ok());
+    ASSERT_TRUE(writer->Finish().ok());
+    EXPECT_EQ(ReadBack(), "0|\n1|\n2|\n3|\n4|\n5|\n6|\n7|\n8|\n9|\n");
+    ASSERT_TRUE(files_.Remove(folder_.Path("t.parquet")).ok());
+  }
+}
+
+TEST_F(ParquetWriterTest, DictionariesOnlyWhereValuesRepeat) {
+  const auto has_dictionary = [&](const std::function<std::string(int64_t)>& value) {
+    const auto writer = NewWriter(TextSchema());
+    EXPECT_TRUE(writer->Write(TextBatch(5000, value)).ok());
+    EXPECT_TRUE(writer->Finish().ok());
+    const bool found = HasDictionary(*OpenRaw()->metadata()->RowGroup(0)->ColumnChunk(0));
+    EXPECT_TRUE(files_.Remove(folder_.Path("t.parquet")).ok());
+    return found;
+  };
+  EXPECT_TRUE(has_dictionary([](int64_t row) { return std::to_string(row % 7); }));
+  EXPECT_FALSE(has_dictionary([](int64_t row) { return std::to_string(row); }));
+}
+
+// Neither chunk statistics nor the page index may hold a value over 4 KiB.
+TEST_F(ParquetWriterTest, LongValuesAreNotInStatistics) {
+  for (const int64_t long_rows : {int64_t{1}, int64_t{1000}}) {
+    const auto writer = NewWriter(TextSchema());
+    const auto value = [&](int64_t row) {
+      return std::string(row < long_rows ? 5000 : 3, static_cast<char>('a' + row % 26));
+    };
+    ASSERT_TRUE(writer->Write(TextBatch(1000, value)).ok());
+    ASSERT_TRUE(writer->Finish().ok());
+    const auto raw = OpenRaw();
+    const auto chunk = raw->metadata()->RowGroup(0)->ColumnChunk(0);
+    if (chunk->is_stats_set()) {
+      EXPECT_LE(chunk->statistics()->EncodeMin().size(), 4096U);
+      EXPECT_LE(chunk->statistics()->EncodeMax().size(), 4096U);
+    }
+    const auto group_index = raw->GetPageIndexReader()->RowGroup(0);
+    const auto index = group_index == nullptr ? nullptr : group_index->GetColumnIndex(0);
+    if (index != nullptr) {
+      for (const auto& least : index->encoded_min_values()) EXPECT_LE(least.size(), 4096U);
+      for (const auto& most : index->encoded_max_values()) EXPECT_LE(most.size(), 4096U);
+    }
+    ASSERT_TRUE(files_.Remove(folder_.Path("t.parquet")).ok());
+  }
+}
+
+TEST_F(ParquetWriterTest, ShortValuesHaveStatisticsAndAPageIndex) {
+  const auto writer = NewWriter(TextSchema());
+  ASSERT_TRUE(writer->Write(TextBatch(100, [](int64_t row) { return std::to_string(row); })).ok());
+  ASSERT_TRUE(writer->Finish().ok());
+  const auto raw = OpenRaw();
+  const auto chunk = raw->metadata()->RowGroup(0)->ColumnChunk(0);
+  ASSERT_TRUE(chunk->is_stats_set());
+  EXPECT_EQ(chunk->statistics()->EncodeMin(), "0");
+  EXPECT_EQ(chunk->statistics()->EncodeMax(), "99");
+  ASSERT_NE(raw->GetPageIndexReader()->RowGroup(0), nullptr);
+}
+
+// Goal: whatever step the disk fails at, the error is the disk's own, and memory comes back.
+TEST_F(ParquetWriterTest, AFailingDiskGivesItsOwnError) {
+  for (int64_t steps = 0;; ++steps) {
+    ASSERT_LT(steps, 100);
+    sys::MemoryFiles below;
+    ASSERT_TRUE(below.MakeFolder("out").ok());
+    sys::FailingFiles files(below, steps, {Code::kExhausted, "the disk is full"});
+    const auto written = [&]() -> Status {
+      WEIR_TRY(const auto writer, NewParquetWriter(files, "out/t", "t", TextSchema(), "{}", {},
+                                                   blocks_));
+      for (int batch = 0; batch < 2; ++batch) {
+        WEIR_DO(writer->Write(TextBatch(100, [](int64_t row) { return std::to_string(row); })));
+      }
+      WEIR_TRY([[maybe_unused]] const auto part, writer->Finish());
+      return Ok();
+    }();
+    if (written.ok()) break;
+    EXPECT_EQ(written.error().code, Code::kExhausted) << written.error().message;
+    EXPECT_EQ(written.error().message, "the disk is full");
+    EXPECT_EQ(budget_.used_bytes(), 0);
+  }
+}
+
+// Goal: a budget of any size is either enough, or full with kExhausted; memory comes back.
+TEST_F(ParquetWriterTest, AFullBudgetIsExhaustedAndLeaksNothing) {
+  int exhausted = 0;
+  bool enough = false;
+  for (int64_t limit = 1 << 14; !enough; limit += limit / 4) {
+    ASSERT_LT(limit, int64_t{1} << 30);
+    mem::Budget budget("small", limit);
+    mem::BlockAllocator blocks(budget, 0);
+    sys::MemoryFiles files;
+    ASSERT_TRUE(files.MakeFolder("out").ok());
+    const auto written = [&]() -> Status {
+      ParquetOptions options;
+      options.row_group_rows = 200;
+      WEIR_TRY(const auto writer,
+               NewParquetWriter(files, "out/t", "t", TextSchema(), "{}", options, blocks));
+      for (int batch = 0; batch < 4; ++batch) {
+        const auto value = [](int64_t row) { return fmt::format("{:0300}", row * 7'919); };
+        WEIR_DO(writer->Write(TextBatch(500, value)));
+      }
+      WEIR_TRY([[maybe_unused]] const auto part, writer->Finish());
+      return Ok();
+    }();
+    enough = written.ok();
+    if (enough) continue;
+    ++exhausted;
+    EXPECT_EQ(written.error().code, Code::kExhausted) << limit << ": " << written.error().message;
+    EXPECT_EQ(budget.used_bytes(), 0);
+  }
+  EXPECT_GT(exhausted, 5);
+}
+
+}  // namespace
+}  // namespace weir::file
