@@ -8,8 +8,8 @@
 #   x_fuzz.cc     -> libFuzzer binary under WEIR_FUZZ; otherwise a corpus replay that runs as a test
 #   sql/**/*.sql  -> constants in the generated header weir/pg/sql.h
 #
-# ARROW marks a folder left out under WEIR_WITHOUT_ARROW; a folder above one is marked too. A folder with
-# ARROW_LIBRARIES keeps its files but those named arrow_*.cc, and loses the libraries.
+# ARROW marks a folder left out under WEIR_WITHOUT_ARROW; a folder above one is marked too. A folder
+# with ARROW_LIBRARIES keeps its files but those named arrow_*.cc, and loses the libraries.
 set(WEIR_SOURCE_DIR ${CMAKE_SOURCE_DIR}/src)
 set(WEIR_TEST_TIMEOUT_S 600 CACHE STRING "Seconds a test binary may take; tools/build.sh sets it")
 

@@ -54,6 +54,7 @@ Result<extract::ExportJob> JobOf(const config::Config& config, const config::Exp
   job.parquet.compression = CompressionOf(one.compression);
   job.parquet.level = one.compression_level;
   job.options.skip_empty = one.skip_empty;
+  job.options.max_file_bytes = one.max_file_bytes;
   ApplyTuning(one.tuning, job);
   return job;
 }

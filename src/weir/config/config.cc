@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "weir/base/units.h"
 #include "weir/config/block_internal.h"
 #include "weir/config/tuning_internal.h"
 
@@ -259,6 +260,14 @@ Result<ExportConfig> ReadExport(const Block& block, const SourceRead& source) {
   WEIR_DO(ReadCompression(block, one));
   WEIR_TRY(const auto skip_empty, block.Switch("skip_empty"));
   one.skip_empty = skip_empty.value_or(false);
+  WEIR_TRY(const auto max_file_size, block.Text("max_file_size"));
+  if (max_file_size.has_value()) {
+    const auto bytes = ParseByteSize(*max_file_size);
+    if (!bytes.ok() || bytes.value() == 0) {
+      return block.Wrong("max_file_size", "expected a size such as 256MB");
+    }
+    one.max_file_bytes = bytes.value();
+  }
   WEIR_DO(ReadDestination(block, one));
   WEIR_TRY(const TuningWritten own, ReadTuning(block));
   one.tuning = Overlay(source.profile, source.tuning, own);

@@ -101,6 +101,7 @@ struct ExportConfig {
   Compression compression = Compression::kZstd;  ///< kNone for CSV.
   std::optional<int> compression_level;          ///< Absent: weir's choice for that compression.
   bool skip_empty = false;                       ///< No file when the export has no rows.
+  int64_t max_file_bytes = 0;                    ///< A new file begins past this. 0: one file.
 
   std::string destination_path;  ///< As written, with {date}, {export}, {table}; see OutputFolder.
   Tuning tuning;

@@ -127,6 +127,8 @@ const std::vector<Accepted> kAccepted = {
        return c.exports[0].compression == Compression::kZstd &&
               c.exports[0].compression_level == 9;
      }},
+    {&kExportBlock, "max_file_size", [](D& d) { d.one += ", max_file_size: 64MB"; },
+     [](const C& c) { return c.exports[0].max_file_bytes == 64 << 20; }},
     {&kExportBlock, "skip_empty", [](D& d) { d.one += ", skip_empty: true"; },
      [](const C& c) { return c.exports[0].skip_empty; }},
     {&kExportBlock, "destination", [](D&) {}, [](const C&) { return true; }},
@@ -333,6 +335,8 @@ const Refused kRefusedValues[] = {
     {&kTuningBlock, "min_parallel: 2",
      "'min_parallel: 2' (line 2) is not supported yet by this version of weir; write "
      "'min_parallel: 1'"},
+    {&kExportBlock, "max_file_size: many",
+     "'exports[0].max_file_size' (line 2, column 63): expected a size such as 256MB"},
     {&kExportBlock, "skip_empty: yes",
      "'exports[0].skip_empty' (line 2, column 60): expected true or false, found 'yes'"},
     {&kExportBlock, "mode: chunked",

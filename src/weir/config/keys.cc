@@ -72,7 +72,7 @@ constexpr Key kExportKeys[] = {
     {"compression_level", kNow},
     {"compression_profile", kNow},
     {"skip_empty", kNow},
-    {"max_file_size", kLater},
+    {"max_file_size", kNow},
     {"destination", kNow},
     {"verify", kLater},
     {"meta_columns", kLater},

@@ -1,5 +1,6 @@
 SELECT a.attname, a.attnum, a.atttypid, t.typtype,
-       CASE WHEN t.typcategory = 'A' AND t.typelem <> 0 AND e.typarray = t.oid THEN t.typelem ELSE 0 END,
+       CASE WHEN t.typcategory = 'A' AND t.typelem <> 0 AND e.typarray = t.oid THEN t.typelem
+            ELSE 0 END,
        coalesce(e.typtype, 'b'), a.atttypmod, pg_catalog.format_type(a.atttypid, a.atttypmod),
        a.attnotnull AND (c.relkind = 'p' OR (c.relkind = 'r' AND NOT c.relhassubclass)),
        pg_catalog.has_column_privilege(c.oid, a.attnum, 'SELECT')
