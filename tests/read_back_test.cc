@@ -1,0 +1,138 @@
+// Independent readers agree with PostgreSQL on what weir wrote: see read_back.py.
+#include <gtest/gtest.h>
+
+#include "tests/support/folder.h"
+#include "tests/support/postgres.h"
+#include "tests/support/program.h"
+
+namespace weir {
+namespace {
+
+// A column: its type, how read_back.py compares it, and its values.
+struct EdgeColumn {
+  const char* type;
+  const char* kind;
+  std::vector<const char*> values;
+};
+
+const std::vector<EdgeColumn>& EdgeColumns() {
+  static const std::vector<EdgeColumn> columns = {
+      {"bool", "text", {"t", "f"}},
+      {"int2", "text", {"-32768", "32767", "0"}},
+      {"int4", "text", {"-2147483648", "2147483647"}},
+      {"int8", "text", {"-9223372036854775808", "9223372036854775807"}},
+      {"float4", "float4", {"NaN", "Infinity", "-Infinity", "-0", "1e-45", "3.4028235e38"}},
+      {"float8", "float8",
+       {"NaN", "Infinity", "-Infinity", "-0", "5e-324", "1.7976931348623157e308", "0.1"}},
+      {"numeric(9,2)", "text", {"-9999999.99", "9999999.99", "0", "0.01"}},
+      {"numeric(18,0)", "text", {"-999999999999999999", "999999999999999999"}},
+      {"numeric(38,38)", "text", {"-0.99999999999999999999999999999999999999", "0"}},
+      {"numeric(38,0)", "text", {"99999999999999999999999999999999999999"}},
+      {"numeric(5,-2)", "text", {"1234567", "-51"}},
+      {"text", "text", {"", "naïve 🦆", "a,\"b\"\r\n\\N", "NULL", " "}},
+      {"varchar(5)", "text", {"", "abcde"}},
+      {"char(5)", "text", {"", "abc"}},
+      {"bytea", "text", {"\\x", "\\x00ff", "\\xdeadbeef"}},
+      {"date", "days", {"1970-01-01", "4714-11-24 BC", "5874897-12-31", "0001-01-01"}},
+      {"time", "micros", {"00:00", "23:59:59.999999"}},
+      {"timestamp", "micros",
+       {"1969-12-31 23:59:59.999999", "4714-11-24 BC", "294246-12-31 23:59:59"}},
+      {"timestamptz", "micros", {"2020-02-29 12:00+05:30", "0044-03-15 BC", "9999-12-31"}},
+      {"uuid", "text",
+       {"00000000-0000-0000-0000-000000000000", "ffffffff-ffff-ffff-ffff-ffffffffffff"}},
+      {"json", "text", {"{ \"b\" : 1,  \"b\":2.50 }", "null"}},
+      {"jsonb", "text", {"{\"b\": 1.0, \"a\": [null]}", "\"x\""}},
+      {"mood", "text", {"glad", "it's \"so\", so"}},
+      {"int4[]", "json", {"{}", "{1,NULL,-3}"}},
+      {"text[]", "json", {"{}", "{NULL,\"\",\"a,b\",\"NULL\"}"}},
+      {"bool[]", "json", {"{t,NULL,f}"}},
+      {"numeric(6,2)[]", "json", {"{1.50,-9999.99,NULL}"}},
+      {"float8[]", "json", {"{0.1,1.5,NULL}"}},
+      {"uuid[]", "json", {"{00112233-4455-6677-8899-aabbccddeeff,NULL}"}},
+      {"int4", "text", {}},  // Nothing but nulls.
+  };
+  return columns;
+}
+
+std::string Name(size_t column) { return fmt::format("\"Col.{} ü\"", column); }
+
+// Row n holds the n-th value of each column; columns that have none left hold NULL.
+void MakeTable(test::Database& db) {
+  db.Exec("CREATE TYPE mood AS ENUM ('glad', 'it''s \"so\", so')");
+  std::string columns;
+  size_t rows = 0;
+  for (size_t at = 0; at < EdgeColumns().size(); ++at) {
+    columns += fmt::format("{}{} {}", at == 0 ? "" : ", ", Name(at), EdgeColumns()[at].type);
+    rows = std::max(rows, EdgeColumns()[at].values.size());
+  }
+  db.Exec("CREATE TABLE edges (gone int, " + columns + "); ALTER TABLE edges DROP gone");
+  for (size_t row = 0; row <= rows; ++row) {
+    std::string values;
+    for (const EdgeColumn& column : EdgeColumns()) {
+      values += values.empty() ? "" : ", ";
+      if (row >= column.values.size()) {
+        values += "NULL";
+        continue;
+      }
+      std::string quoted(column.values[row]);
+      for (size_t at = 0; (at = quoted.find('\'', at)) != quoted.npos; at += 2) {
+        quoted.insert(at, "'");
+      }
+      values += "'" + quoted + "'";
+    }
+    db.Exec("INSERT INTO edges VALUES (" + values + ")");
+  }
+}
+
+// What read_back.py compares, as PostgreSQL computes it.
+std::string ExpectedSelect() {
+  std::string select;
+  for (size_t at = 0; at < EdgeColumns().size(); ++at) {
+    const std::string_view kind = EdgeColumns()[at].kind;
+    std::string form = "{}";
+    if (kind == "days") form = "{} - date '1970-01-01'";
+    if (kind == "micros") form = "(extract(epoch FROM {}) * 1000000)::int8";
+    if (kind == "json") form = "to_json({})";
+    select += fmt::format("{}{} AS \"{}:{}\"", at == 0 ? "" : ", ",
+                          fmt::format(fmt::runtime(form), Name(at)),
+                          Name(at).substr(1, Name(at).size() - 2), kind);
+  }
+  return "SELECT " + select + " FROM edges";
+}
+
+std::string CaptureCsv(const std::string& url, const std::string& select) {
+  const sys::Stop never;
+  const auto connection =
+      pg::Connection::Open(pg::Target::Parse(url).value(), "weir/test", never).value();
+  EXPECT_TRUE(connection->Exec("SET TimeZone = 'UTC'").ok());
+  const auto started = connection->StartCopyOut(
+      "COPY (" + select + ") TO STDOUT (FORMAT csv, HEADER, NULL '<null>')");
+  EXPECT_TRUE(started.ok()) << started.error().message;
+  std::string text;
+  sys::Duration waited{0};
+  while (true) {
+    const auto piece = connection->NextCopyData(sys::Duration{0}, &waited);
+    EXPECT_TRUE(piece.ok());
+    if (!piece.ok() || piece.value().empty()) return text;
+    text += AsText(piece.value());
+  }
+}
+
+TEST(ReadBack, PyarrowAndDuckdbAgreeWithPostgres) {
+  test::Database db;
+  MakeTable(db);
+  const test::TempFolder folder;
+  const std::string expected = folder.Write("expected.csv", CaptureCsv(db.url(), ExpectedSelect()));
+  for (const char* compression : {"zstd", "snappy", "gzip", "lz4", "none"}) {
+    const test::Ended exported =
+        test::RunProgram({WEIR_PROGRAM, "export", db.url(), "edges", "-o", folder.Path("out"),
+                          "--quiet", "--compression", compression});
+    ASSERT_EQ(exported.code, 0) << exported.err;
+    const test::Ended compared = test::RunProgram(
+        {WEIR_PYTHON, WEIR_READ_BACK, folder.Path("out/public.edges"), expected});
+    EXPECT_EQ(compared.code, 0) << compression << "\n" << compared.out << compared.err;
+  }
+}
+
+}  // namespace
+}  // namespace weir
