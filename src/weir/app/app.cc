@@ -8,20 +8,28 @@
 #include "weir/app/command.h"
 #include "weir/app/libraries.h"
 #include "weir/base/log.h"
+#include "weir/base/secret.h"
 #include "weir/base/version.h"
 
 namespace weir::app {
 namespace {
 
 constexpr int kUsageExit = 64;
+constexpr int kSignalExit = 128;  // Plus the signal's number, as shells count.
 
-// What help and errors print: CLI11 gives its own exit codes for bad usage, DESIGN says 64.
+// Help goes to stdout as CLI11 prints it. Its errors repeat what was typed, so passwords are hidden
+// in them; its exit codes are its own, ours is 64.
 int Parse(CLI::App& app, int argc, char** argv, int* code) {
   try {
     app.parse(argc, argv);
     return 0;
   } catch (const CLI::ParseError& error) {
-    *code = app.exit(error) == 0 ? 0 : kUsageExit;
+    *code = error.get_exit_code() == 0 ? app.exit(error) : kUsageExit;
+    if (*code == kUsageExit) {
+      const std::string message = HidePasswords(error.what());
+      std::fprintf(stderr, "weir: %s; see weir --help\n",
+                   message.substr(0, message.find('\n')).c_str());
+    }
     return 1;
   }
 }
@@ -29,8 +37,14 @@ int Parse(CLI::App& app, int argc, char** argv, int* code) {
 }  // namespace
 
 int Report(const Error& error) {
-  std::fprintf(stderr, "weir: %s\n", error.message.c_str());
+  std::fprintf(stderr, "weir: %s\n", HidePasswords(error.message).c_str());
   return ExitCode(error.code);
+}
+
+int Report(const Error& error, const sys::Stop& stop) {
+  const int code = Report(error);
+  const bool by_signal = error.code == Code::kCancelled && stop.signal() != 0;
+  return by_signal ? kSignalExit + stop.signal() : code;
 }
 
 int Main(int argc, char** argv) {

@@ -3,6 +3,7 @@
 #include <functional>
 
 #include "weir/base/result.h"
+#include "weir/sys/stop.h"
 
 namespace CLI {
 class App;
@@ -21,5 +22,7 @@ void AddBench(CLI::App& app, Action& action);
 
 /// Prints "weir: <message>" to stderr; gives the error's exit code.
 int Report(const Error& error);
+/// The same, but 128 + the signal for work that a signal ended.
+int Report(const Error& error, const sys::Stop& stop);
 
 }  // namespace weir::app

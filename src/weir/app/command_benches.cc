@@ -97,8 +97,7 @@ int RunLadder(const LadderFlags& flags, const MakeGroups& make_groups) {
   Workshop workshop;
   const Status done = RunLadderCommand(flags, make_groups, workshop);
   if (done.ok()) return 0;
-  const int code = Report(done.error());
-  return workshop.stop.signal() != 0 ? 128 + workshop.stop.signal() : code;
+  return Report(done.error(), workshop.stop);
 }
 
 int RunReport(const std::string& folder) {

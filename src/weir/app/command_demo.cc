@@ -176,8 +176,7 @@ int RunDemoCommand(const Options& options) {
   Workshop workshop;
   auto played = Play(options, workshop);
   if (played.ok()) return 0;
-  const int code = Report(played.error());
-  return workshop.stop.signal() != 0 ? 128 + workshop.stop.signal() : code;
+  return Report(played.error(), workshop.stop);
 }
 
 }  // namespace

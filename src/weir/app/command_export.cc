@@ -66,7 +66,7 @@ Result<std::vector<extract::ExportJob>> JobsOf(const Options& options, const sys
 int RunExportCommand(const Options& options) {
   Workshop workshop;
   auto jobs = JobsOf(options, workshop.stop);
-  if (!jobs.ok()) return Report(jobs.error());
+  if (!jobs.ok()) return Report(jobs.error(), workshop.stop);
   const std::string state = sys::JoinPath(options.folder, ledger::kStateFileName);
   return RunJobs(std::move(jobs).value(), state, options.output, workshop);
 }

@@ -95,7 +95,12 @@ int RunJobs(std::vector<extract::ExportJob> jobs, const std::string& state_path,
                                     workshop.clock,         workshop.stop,
                                     workshop.blocks,        extract::NewRunGroupId(workshop.clock)};
   int code = 0;
-  for (size_t index = 0; index < jobs.size() && !workshop.stop.asked(); ++index) {
+  for (size_t index = 0; index < jobs.size(); ++index) {
+    if (workshop.stop.asked()) {
+      const Error skipped = Fail(Code::kCancelled, "export {}: not begun: stopped on request",
+                                 jobs[index].name);
+      return Worse(code, Report(skipped, workshop.stop));
+    }
     ShowPrice(jobs[index], style);
     extract::Progress progress;
     auto report = [&] {

@@ -1,6 +1,7 @@
 #pragma once
 // Secret: text that must not reach a log, a plan, an error or the ledger.
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace weir {
@@ -22,5 +23,9 @@ class Secret {
  private:
   std::string text_;
 };
+
+/// `text` with what looks like the password of a connection URL or string replaced by ***. For text
+/// that people typed, on its way into a message; what is known to be secret is a Secret.
+std::string HidePasswords(std::string_view text);
 
 }  // namespace weir

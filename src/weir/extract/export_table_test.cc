@@ -46,7 +46,8 @@ class ExportTableTest : public testing::Test {
     Progress progress;
     return ExportTable(source, writers, options, blocks_, clock_, stop_, progress);
   }
-  // What a client reads, in the table's order: each value as PostgreSQL's output function prints it.
+  // What a client reads, in the table's order: each value as PostgreSQL's output function prints
+  // it.
   pg::Rows Expected(const std::string& select) {
     EXPECT_TRUE(BeginReadOnly(*connection_, pg::Isolation::kReadCommitted, {}).ok());
     auto rows = connection_->Query(select);
@@ -155,7 +156,9 @@ std::string RandomDecimal(std::mt19937_64& random, int64_t whole, int64_t fracti
   text += "0";  // Overwritten below when there were digits: never one too many.
   if (text.size() > 1 && text[text.size() - 2] != '-') text.pop_back();
   text += ".";
-  for (int64_t at = Below(random, fraction + 1); at > 0; --at) text += OneOf(random, {"0", "3", "4"});
+  for (int64_t at = Below(random, fraction + 1); at > 0; --at) {
+    text += OneOf(random, {"0", "3", "4"});
+  }
   return text + "0";
 }
 

@@ -83,8 +83,8 @@ Status Source::BeginTable(const SourceRequest& request, const sys::Stop& stop) {
   WEIR_TRY(const pg::TableInfo info, pg::DescribeTable(*connection_, table));
   if (info.row_security) {
     return Fail(Code::kInvalid,
-                "{}: row security hides rows from this user; read it as its owner or as a role with "
-                "BYPASSRLS",
+                "{}: row security hides rows from this user; read it as its owner or as a role "
+                "with BYPASSRLS",
                 name_);
   }
   WEIR_TRY(size_, pg::MeasureTable(*connection_, info.oid));

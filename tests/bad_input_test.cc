@@ -1,0 +1,546 @@
+// What people and machines do wrong, done to the real program: it says one sentence that names the
+// thing, the reason and the remedy, gives its exit code, and leaves nothing half done.
+#include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/mount.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <filesystem>
+
+#include "tests/support/folder.h"
+#include "tests/support/postgres.h"
+#include "tests/support/program.h"
+#include "weir/file/manifest.h"
+#include "weir/file/parquet_reader.h"
+#include "weir/ledger/sqlite_ledger.h"
+
+namespace weir {
+namespace {
+
+using test::Ended;
+using test::RunProgram;
+
+// A file-system of its own that is full after some megabytes; gone with the test's thread.
+class SmallDisk {
+ public:
+  explicit SmallDisk(const std::string& path) : path_(path) {
+    std::filesystem::create_directories(path);
+    mounted_ = unshare(CLONE_NEWNS) == 0 &&
+               mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
+               mount("tmpfs", path.c_str(), "tmpfs", 0, "size=3m") == 0;
+  }
+  ~SmallDisk() {
+    if (mounted_) umount2(path_.c_str(), MNT_DETACH);
+  }
+  bool mounted() const { return mounted_; }
+  void ForbidWrites() {
+    EXPECT_EQ(mount(nullptr, path_.c_str(), nullptr, MS_REMOUNT | MS_RDONLY, nullptr), 0);
+  }
+
+ private:
+  const std::string path_;
+  bool mounted_ = false;
+};
+
+class BadInput : public testing::Test {
+ protected:
+  std::string Out() const { return folder_.Path("out"); }
+  std::vector<std::string> Export(const std::string& url, const std::string& table,
+                                  const std::vector<std::string>& more = {}) const {
+    std::vector<std::string> argv = {WEIR_PROGRAM, "export", url,   table,
+                                     "-o",         Out(),    "--quiet"};
+    argv.insert(argv.end(), more.begin(), more.end());
+    return argv;
+  }
+  // The sentence without "weir: "; checks that it is one line, and all there is.
+  static std::string Sentence(const Ended& ended) {
+    EXPECT_EQ(ended.out, "");
+    EXPECT_TRUE(ended.err.starts_with("weir: ")) << ended.err;
+    EXPECT_EQ(std::count(ended.err.begin(), ended.err.end(), '\n'), 1) << ended.err;
+    EXPECT_TRUE(ended.err.ends_with("\n"));
+    return ended.err.substr(6, ended.err.size() - 7);
+  }
+  std::vector<std::string> Names(const std::string& folder) {
+    std::vector<std::string> names;
+    if (!files_.Exists(folder)) return names;
+    const auto listed = files_.List(folder);
+    for (const std::string& name : listed.value()) {
+      if (!name.starts_with(ledger::kStateFileName)) names.push_back(name);
+    }
+    return names;
+  }
+  std::vector<ledger::RunRow> Runs(const std::string& folder) {
+    const std::string state = sys::JoinPath(folder, ledger::kStateFileName);
+    const auto opened = ledger::OpenSqliteLedger(state, clock_);
+    EXPECT_TRUE(opened.ok());
+    return opened.value().ledger->Runs({}).value();
+  }
+  std::string LastStatus() {
+    const auto runs = Runs(Out());
+    return runs.empty() ? "none" : std::string(ledger::RunStatusName(runs[0].end.status));
+  }
+  // Rows of the output, which must be whole; -1 when there is none.
+  int64_t WholeRows(const std::string& table) {
+    const std::string path = Out() + "/" + table;
+    if (!files_.Exists(path)) return -1;
+    const auto manifest = file::ReadManifest(files_, path);
+    EXPECT_TRUE(manifest.ok()) << manifest.error().message;
+    EXPECT_TRUE(files_.Exists(path + "/_SUCCESS"));
+    int64_t rows = 0;
+    for (const auto& part : manifest.value().parts) {
+      EXPECT_EQ(files_.SizeBytes(path + "/" + part.path).value(), part.bytes);
+      rows += file::OpenParquet(path + "/" + part.path, 100, blocks_).value()->row_count();
+    }
+    EXPECT_EQ(rows, manifest.value().total_rows());
+    return rows;
+  }
+
+  test::TempFolder folder_;
+  sys::DiskFiles files_;
+  sys::RealClock clock_;
+  mem::Budget budget_{"test", mem::kUnlimited};
+  mem::BlockAllocator blocks_{budget_, 0};
+};
+
+class BadInputOnAServer : public BadInput {
+ protected:
+  // A read that does not end by itself.
+  void MakeEndless() {
+    db_.Exec("CREATE VIEW endless AS SELECT generate_series(1, 1000000000) AS a, "
+             "repeat('x', 100) AS b");
+  }
+  bool IsCopying() {
+    return db_.Text("SELECT count(*) FROM pg_stat_activity WHERE state = 'active' AND "
+                    "application_name LIKE 'weir/2%' AND query LIKE 'COPY%'") == "1";
+  }
+  bool NobodyIsConnected() {
+    return db_.Text("SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND "
+                    "application_name LIKE 'weir/%' AND pid <> pg_backend_pid() AND "
+                    "application_name <> 'weir/test'") == "0";
+  }
+  // True once rows are in a file.
+  bool HasWritten() {
+    for (const std::string& name : Names(Out())) {
+      const auto size = files_.SizeBytes(Out() + "/" + name + "/part-00000.csv");
+      if (size.ok() && size.value() > 0) return true;
+    }
+    return false;
+  }
+
+  test::Database db_;
+};
+
+// ---- Before anything is read --------------------------------------------------------------------
+
+TEST_F(BadInput, AnUnreachableHost) {
+  const Ended ended = RunProgram(Export("postgresql://ann:s3cret@127.0.0.1:1/shop", "t"));
+  EXPECT_EQ(ended.code, 2);
+  EXPECT_EQ(Sentence(ended),
+            "cannot connect to ann@127.0.0.1:1/shop: connection to server at \"127.0.0.1\", port 1 "
+            "failed: Connection refused Is the server running on that host and accepting TCP/IP "
+            "connections?; check host, port and network, then run again");
+  EXPECT_FALSE(files_.Exists(Out()));
+}
+
+TEST_F(BadInput, AddressesThatAreNone) {
+  for (const char* url : {"postgresql://ann:p@s3cret@h/d", "postgresql://ann:pa/s3cret@h/d",
+                          "postgresql://h:s3cret", "s3cret"}) {
+    const Ended ended = RunProgram(Export(url, "t"));
+    EXPECT_EQ(ended.code, 64);
+    EXPECT_EQ(Sentence(ended).find("s3cret"), std::string::npos);
+    EXPECT_NE(ended.err.find("percent-encode special characters in the password"),
+              std::string::npos);
+  }
+}
+
+// Wherever an address stands on a wrong command line, its password is not repeated.
+TEST_F(BadInput, AddressesInTheWrongPlace) {
+  const std::string url = "postgresql://ann:s3cret@h/d";
+  const std::vector<std::vector<std::string>> lines = {
+      {url, "t", "-o", Out()},
+      {"export", url},
+      {"export", url, url, "-o", Out()},
+      {"export", "t", url, "-o", Out()},
+      {"export", url, "t", "-o", Out(), "--format", url},
+      {"export", url, "t", "-o", Out(), "--limit", url},
+      {"export", url, "t", "-o", Out(), "--no-such-flag=" + url},
+      {"expor", url},
+      {"run", url},
+      {"run", "-c", url},
+  };
+  for (const auto& line : lines) {
+    std::vector<std::string> argv = {WEIR_PROGRAM};
+    argv.insert(argv.end(), line.begin(), line.end());
+    const Ended ended = RunProgram(argv);
+    EXPECT_NE(ended.code, 0) << line[0];
+    Sentence(ended);
+    EXPECT_EQ((ended.out + ended.err).find("s3cret"), std::string::npos) << ended.out << ended.err;
+  }
+}
+
+TEST_F(BadInputOnAServer, AWrongDatabase) {
+  const Ended ended = RunProgram(Export(test::Server().url("nowhere"), "t"));
+  EXPECT_EQ(ended.code, 1);
+  EXPECT_TRUE(Sentence(ended).ends_with(
+      "/nowhere: database \"nowhere\" does not exist; check the database name"))
+      << ended.err;
+}
+
+TEST_F(BadInputOnAServer, AMissingTable) {
+  const Ended ended = RunProgram(Export(db_.url(), "public.nothing"));
+  EXPECT_EQ(ended.code, 1);
+  EXPECT_EQ(Sentence(ended), "no table public.nothing in database " + db_.name() +
+                                 "; check its name and schema");
+}
+
+TEST_F(BadInputOnAServer, MissingRightsOnColumns) {
+  db_.Exec("DROP ROLE IF EXISTS teller; CREATE ROLE teller LOGIN; "
+           "CREATE TABLE t (a int, b int, c int); GRANT SELECT (a) ON t TO teller");
+  std::string url = db_.url();
+  url.replace(url.find("weir@"), 5, "teller@");
+  const Ended ended = RunProgram(Export(url, "t"));
+  EXPECT_EQ(ended.code, 1);
+  EXPECT_EQ(Sentence(ended),
+            "export public.t: public.t: this user may not SELECT b, c; grant it, or leave these "
+            "out with --exclude");
+  EXPECT_EQ(RunProgram(Export(url, "t", {"--exclude", "b,c"})).code, 0);
+  db_.Exec("DROP OWNED BY teller; DROP ROLE teller");
+}
+
+TEST_F(BadInputOnAServer, TypesThatAreNotSupported) {
+  db_.Exec("CREATE TABLE t (a int, b interval)");
+  const Ended ended = RunProgram(Export(db_.url(), "t"));
+  EXPECT_EQ(ended.code, 1);
+  EXPECT_EQ(Sentence(ended),
+            "export public.t: public.t: column b (type interval is not supported yet; leave the "
+            "column out with --exclude)");
+  EXPECT_EQ(LastStatus(), "failed");
+  EXPECT_TRUE(Names(Out()).empty());
+}
+
+class BadInputOverTcp : public BadInput {
+ protected:
+  static void SetUpTestSuite() {
+    pg::LocalServerOptions options;
+    options.durable = false;
+    options.listen_tcp = true;
+    server_ = pg::LocalServer::Start(options).value().release();
+  }
+  static void TearDownTestSuite() { delete std::exchange(server_, nullptr); }
+
+  // The URL with a password written into it.
+  static std::string UrlWith(const std::string& encoded_password) {
+    std::string url = server_->tcp_url();
+    url.replace(url.find("weir@"), 5, "weir:" + encoded_password + "@");
+    return url.substr(0, url.find('?'));
+  }
+
+  static pg::LocalServer* server_;
+};
+pg::LocalServer* BadInputOverTcp::server_ = nullptr;
+
+TEST_F(BadInputOverTcp, AWrongPassword) {
+  const Ended ended = RunProgram(Export(UrlWith("s3cret%20%40%2F%3A%25%22"), "t"));
+  EXPECT_EQ(ended.code, 1);
+  EXPECT_TRUE(Sentence(ended).ends_with(
+      "/postgres: password authentication failed for user \"weir\"; check the user and PGPASSWORD, "
+      "~/.pgpass or the password in the URL"))
+      << ended.err;
+  EXPECT_EQ(ended.err.find("s3cret"), std::string::npos);
+}
+
+TEST_F(BadInputOverTcp, TlsThatTheServerRefuses) {
+  const Ended ended = RunProgram(Export(server_->tcp_url() + "&sslmode=require", "t"));
+  EXPECT_EQ(ended.code, 1);
+  EXPECT_TRUE(Sentence(ended).ends_with(
+      "server does not support SSL, but SSL was required; check sslmode, sslrootcert and the "
+      "server's TLS settings"))
+      << ended.err;
+}
+
+// Goal: no file and no output of a run, failed or not, holds the password of its URL.
+TEST_F(BadInputOverTcp, ThePasswordIsNowhere) {
+  const std::string password = "it's a \"s3cret\" %@:/?#";
+  const std::string encoded = "it%27s%20a%20%22s3cret%22%20%25%40%3A%2F%3F%23";
+  const auto run = [&](const std::string& sql) {
+    return RunProgram({"/usr/bin/env", "psql", "-qX", server_->url(), "-c", sql}).code;
+  };
+  ASSERT_EQ(run("CREATE ROLE ann LOGIN PASSWORD 'it''s a \"s3cret\" %@:/?#'; "
+                "CREATE TABLE good AS SELECT 1 AS a; GRANT SELECT ON good TO ann; "
+                "CREATE VIEW bad AS SELECT 1 / (i - 5) AS a FROM generate_series(1, 9) i; "
+                "GRANT SELECT ON bad TO ann"),
+            0);
+  std::string url = UrlWith(encoded);
+  url.replace(url.find("weir:"), 5, "ann:");
+  std::string all;
+  for (const char* table : {"good", "bad", "missing"}) {
+    auto argv = Export(url, table, {"--json"});
+    argv.insert(argv.begin() + 1, "-v");
+    const Ended ended = RunProgram(argv);
+    EXPECT_EQ(ended.code, std::string_view(table) == "good" ? 0 : 1) << ended.err;
+    all += ended.out + ended.err;
+  }
+  int files = 0;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(Out())) {
+    if (!entry.is_regular_file()) continue;
+    all += files_.Read(entry.path(), 100 << 20).value();
+    EXPECT_EQ(entry.status().permissions() & std::filesystem::perms(0077),
+              std::filesystem::perms::none)
+        << entry.path();
+    ++files;
+  }
+  EXPECT_GE(files, 4);
+  for (const std::string& secret : {password, encoded, std::string("s3cret")}) {
+    EXPECT_EQ(all.find(secret), std::string::npos);
+  }
+}
+
+// ---- In the middle of a run ---------------------------------------------------------------------
+
+TEST_F(BadInputOnAServer, AViewThatFailsMidway) {
+  db_.Exec("CREATE VIEW v AS SELECT 1 / (i - 500) AS a FROM generate_series(1, 1000) i");
+  const Ended ended = RunProgram(Export(db_.url(), "v"));
+  EXPECT_EQ(ended.code, 1);
+  const std::string sentence = Sentence(ended);
+  EXPECT_TRUE(sentence.starts_with("export public.v: public.v: after ")) << sentence;
+  EXPECT_TRUE(sentence.ends_with(" rows: division by zero")) << sentence;
+  EXPECT_TRUE(Names(Out()).empty());
+  EXPECT_EQ(LastStatus(), "failed");
+}
+
+TEST_F(BadInput, AServerKilledMidRun) {
+  pg::LocalServerOptions options;
+  options.durable = false;
+  const auto server = pg::LocalServer::Start(options).value();
+  ASSERT_EQ(RunProgram({"/usr/bin/env", "psql", "-qX", server->url(), "-c",
+                        "CREATE VIEW endless AS SELECT generate_series(1, 1000000000) AS a"})
+                .code,
+            0);
+  test::Program program(
+      Export(server->url(), "endless", {"--format", "csv", "--profile", "fast"}));
+  ASSERT_TRUE(program.Until([&] {
+    for (const std::string& name : Names(Out())) {
+      const auto size = files_.SizeBytes(Out() + "/" + name + "/part-00000.csv");
+      if (size.ok() && size.value() > 0) return true;
+    }
+    return false;
+  }));
+  server->Crash();
+  const Ended ended = program.Wait();
+  EXPECT_EQ(ended.code, 2) << ended.err;
+  EXPECT_NE(ended.err.find("run again"), std::string::npos) << ended.err;
+  EXPECT_TRUE(Names(Out()).empty());
+  EXPECT_EQ(LastStatus(), "failed");
+}
+
+TEST_F(BadInputOnAServer, SignalsEndTheRunHereAndOnTheServer) {
+  MakeEndless();
+  for (const int signal : {SIGINT, SIGTERM}) {
+    test::Program program(Export(db_.url(), "endless", {"--format", "csv"}));
+    ASSERT_TRUE(program.Until([&] { return HasWritten() && IsCopying(); }));
+    program.Signal(signal);
+    const Ended ended = program.Wait();
+    EXPECT_EQ(ended.code, 128 + signal) << ended.err;
+    EXPECT_TRUE(Sentence(ended).ends_with("stopped on request")) << ended.err;
+    EXPECT_TRUE(NobodyIsConnected());
+    EXPECT_TRUE(Names(Out()).empty());
+    EXPECT_EQ(LastStatus(), "interrupted");
+  }
+}
+
+// A signal while the first connection waits for its lock counts too.
+TEST_F(BadInputOnAServer, SignalsEndTheWaitForALock) {
+  db_.Exec("CREATE TABLE t (a int)");
+  db_.Exec("BEGIN; LOCK TABLE t IN ACCESS EXCLUSIVE MODE");
+  test::Program program(Export(db_.url(), "t"));
+  ASSERT_TRUE(program.Until([&] {
+    return db_.Text("SELECT count(*) FROM pg_locks WHERE NOT granted") == "1";
+  }));
+  program.Signal(SIGTERM);
+  const Ended ended = program.Wait();
+  EXPECT_EQ(ended.code, 143) << ended.err;
+  EXPECT_EQ(LastStatus(), "interrupted");
+  db_.Exec("ROLLBACK");
+}
+
+// A signal before the first table is looked up.
+TEST_F(BadInputOnAServer, SignalsEndTheLookUp) {
+  db_.Exec("CREATE TABLE t (a int)");
+  db_.Exec("BEGIN; LOCK TABLE pg_catalog.pg_class IN ACCESS EXCLUSIVE MODE");
+  test::Program program(Export(test::Server().url(db_.name()), "t"));
+  ASSERT_TRUE(program.Until([&] {
+    return db_.Text("SELECT count(*) FROM pg_locks WHERE NOT granted") == "1";
+  }));
+  program.Signal(SIGTERM);
+  EXPECT_EQ(program.Wait().code, 143);
+  db_.Exec("ROLLBACK");
+}
+
+TEST_F(BadInputOnAServer, AFullDisk) {
+  MakeEndless();
+  const SmallDisk disk(Out());
+  if (!disk.mounted()) GTEST_SKIP() << "mounting a small file system needs root";
+  for (const char* format : {"csv", "parquet"}) {
+    const Ended ended = RunProgram(Export(
+        db_.url(), "endless", {"--format", format, "--compression", "none", "--profile", "fast"}));
+    EXPECT_EQ(ended.code, 2);
+    const std::string sentence = Sentence(ended);
+    EXPECT_TRUE(sentence.starts_with("export public.endless: cannot write '")) << sentence;
+    EXPECT_TRUE(sentence.ends_with("': No space left on device; free space and run again"));
+    EXPECT_TRUE(Names(Out()).empty());
+    EXPECT_EQ(LastStatus(), "failed");
+    EXPECT_TRUE(NobodyIsConnected());
+  }
+}
+
+TEST_F(BadInputOnAServer, ATableThatWillNotFitIsRefusedBeforeItIsRead) {
+  db_.Exec("CREATE TABLE t AS SELECT i, md5(i::text) FROM generate_series(1, 250000) i");
+  const SmallDisk disk(Out());
+  if (!disk.mounted()) GTEST_SKIP() << "mounting a small file system needs root";
+  const Ended ended = RunProgram(Export(db_.url(), "t"));
+  EXPECT_EQ(ended.code, 2);
+  const std::string sentence = Sentence(ended);
+  EXPECT_TRUE(sentence.starts_with(fmt::format("export public.t: '{}' has ", Out()))) << sentence;
+  EXPECT_TRUE(sentence.ends_with("needs about as much; free space or choose another folder"));
+  EXPECT_TRUE(Names(Out()).empty());
+  const Ended part = RunProgram(Export(db_.url(), "t", {"--limit", "10"}));
+  EXPECT_EQ(part.code, 0) << part.err;
+  EXPECT_EQ(WholeRows("public.t"), 10);
+}
+
+TEST_F(BadInputOnAServer, FoldersThatCannotBeWritten) {
+  db_.Exec("CREATE TABLE t (a int)");
+  folder_.Write("out", "a file");
+  const Ended in_file = RunProgram(Export(db_.url(), "t"));
+  EXPECT_EQ(in_file.code, 1);
+  EXPECT_NE(Sentence(in_file).find(Out()), std::string::npos) << in_file.err;
+  EXPECT_EQ(folder_.Read("out"), "a file");
+  std::filesystem::remove(Out());
+
+  SmallDisk disk(Out());
+  if (!disk.mounted()) GTEST_SKIP() << "mounting a read-only file system needs root";
+  disk.ForbidWrites();
+  const Ended read_only = RunProgram(Export(db_.url(), "t"));
+  EXPECT_EQ(read_only.code, 1);
+  EXPECT_NE(Sentence(read_only).find(Out()), std::string::npos) << read_only.err;
+}
+
+TEST_F(BadInputOnAServer, AFolderThatVanishes) {
+  MakeEndless();
+  test::Program program(Export(db_.url(), "endless", {"--format", "csv", "--limit", "2000000"}));
+  ASSERT_TRUE(program.Until([&] { return HasWritten(); }));
+  for (const std::string& name : Names(Out())) std::filesystem::remove_all(Out() + "/" + name);
+  const Ended ended = program.Wait();
+  EXPECT_EQ(ended.code, 1) << ended.err;
+  const std::string sentence = Sentence(ended);
+  EXPECT_TRUE(sentence.ends_with("No such file or directory")) << sentence;
+  EXPECT_TRUE(Names(Out()).empty());
+  EXPECT_EQ(LastStatus(), "failed");
+}
+
+TEST_F(BadInputOnAServer, AFolderOfSomeoneElse) {
+  db_.Exec("CREATE TABLE t (a int)");
+  std::filesystem::create_directories(Out() + "/public.t");
+  folder_.Write("out/public.t/manifest.json", "{\"name\": \"a web page\"}");
+  const Ended ended = RunProgram(Export(db_.url(), "t"));
+  EXPECT_EQ(ended.code, 1);
+  EXPECT_EQ(Sentence(ended), fmt::format("export public.t: '{}/public.t' holds 'manifest.json', "
+                                         "which weir did not write; move it away or choose another "
+                                         "output folder",
+                                         Out()));
+  EXPECT_EQ(folder_.Read("out/public.t/manifest.json"), "{\"name\": \"a web page\"}");
+}
+
+// ---- Killed -------------------------------------------------------------------------------------
+
+// Goal:   killed at any durable step, the output is the old one or the new one, whole; the next run
+//         succeeds, removes what was left, and the ledger says what became of the first.
+TEST_F(BadInputOnAServer, KilledAtAnyStepTheNextRunIsWhole) {
+  db_.Exec("CREATE TABLE t AS SELECT i FROM generate_series(1, 100) i");
+  ASSERT_EQ(RunProgram(Export(db_.url(), "t")).code, 0);
+  int64_t old_rows = 100;
+  for (const char* fault :
+       {"ledger.begun", "output_folder.parts_done", "output_folder.manifest_done",
+        "output_folder.success_done", "output_folder.swapped", "ledger.files_recorded",
+        "ledger.harm_recorded", "ledger.finished"}) {
+    SCOPED_TRACE(fault);
+    db_.Exec("INSERT INTO t VALUES (1)");
+    const Ended killed =
+        RunProgram(Export(db_.url(), "t"), {std::string("WEIR_FAULT=") + fault});
+    EXPECT_EQ(killed.code, 128 + SIGKILL) << killed.err;
+    const int64_t rows = WholeRows("public.t");
+    EXPECT_TRUE(rows == old_rows || rows == old_rows + 1) << rows;
+    const Ended again = RunProgram(Export(db_.url(), "t"));
+    EXPECT_EQ(again.code, 0) << again.err;
+    EXPECT_EQ(WholeRows("public.t"), ++old_rows);
+    EXPECT_EQ(Names(Out()), (std::vector<std::string>{"public.t"}));
+    const auto runs = Runs(Out());
+    EXPECT_EQ(runs[0].end.status, ledger::RunStatus::kSuccess);
+    const bool finished = std::string_view(fault) == "ledger.finished";
+    EXPECT_EQ(runs[1].end.status, finished ? ledger::RunStatus::kSuccess
+                                           : ledger::RunStatus::kInterrupted);
+  }
+}
+
+// ---- Configuration ------------------------------------------------------------------------------
+
+class BadConfig : public BadInputOnAServer {
+ protected:
+  // Runs a configuration of one table with `from` replaced by `to`.
+  Ended RunConfig(const std::string& from, const std::string& to) {
+    std::string text = "source:\n  type: postgres\n  url_env: WEIR_URL\n"
+                       "exports:\n  - name: t\n    table: t\n    format: parquet\n"
+                       "    destination: {type: local, path: out}\n";
+    if (!from.empty()) text.replace(text.find(from), from.size(), to);
+    const std::string config = folder_.Write("weir.yaml", text);
+    std::filesystem::current_path(folder_.path());
+    return RunProgram({WEIR_PROGRAM, "run", "-c", config, "--quiet"}, {"WEIR_URL=" + db_.url()});
+  }
+};
+
+TEST_F(BadConfig, MalformedYamlHasItsLineAndColumn) {
+  const Ended ended = RunConfig("  - name: t", "  - name: [t");
+  EXPECT_EQ(ended.code, 64);
+  const std::string sentence = Sentence(ended);
+  EXPECT_NE(sentence.find("weir.yaml: "), std::string::npos) << sentence;
+  EXPECT_NE(sentence.find("not valid YAML at line 6, column 10: "), std::string::npos) << sentence;
+}
+
+TEST_F(BadConfig, UnknownKeysNameTheNearest) {
+  const Ended ended = RunConfig("format: parquet", "fromat: parquet");
+  EXPECT_EQ(ended.code, 64);
+  const std::string sentence = Sentence(ended);
+  EXPECT_TRUE(sentence.ends_with("weir.yaml: unknown key 'fromat' in 'exports[0]' (line 7, column "
+                                 "5); did you mean 'format'?"))
+      << sentence;
+}
+
+TEST_F(BadConfig, AMissingFileAndAMissingVariable) {
+  const Ended missing = RunProgram({WEIR_PROGRAM, "run", "-c", folder_.Path("none.yaml")});
+  EXPECT_EQ(missing.code, 64);
+  EXPECT_NE(Sentence(missing).find("none.yaml"), std::string::npos);
+  const Ended unset = RunConfig("WEIR_URL", "WEIR_NO_SUCH_URL");
+  EXPECT_EQ(unset.code, 64);
+  EXPECT_NE(Sentence(unset).find("WEIR_NO_SUCH_URL"), std::string::npos);
+}
+
+TEST_F(BadConfig, AStateFileFromTheFutureIsRefusedAndKept) {
+  db_.Exec("CREATE TABLE t AS SELECT 1 AS a");
+  ASSERT_EQ(RunConfig("", "").code, 0);
+  const std::string state = std::string(ledger::kStateFileName);
+  std::string bytes = folder_.Read(state);
+  bytes[63] = 99;  // The lowest byte of SQLite's user_version.
+  folder_.Write(state, bytes);
+  const Ended ended = RunConfig("", "");
+  EXPECT_EQ(ended.code, 1);
+  EXPECT_EQ(Sentence(ended),
+            fmt::format("state file '{}' was written by a newer weir: its schema is version 99, "
+                        "and this weir knows versions up to 1; use the newer weir",
+                        folder_.Path(state)));
+  EXPECT_EQ(folder_.Read(state), bytes);
+}
+
+}  // namespace
+}  // namespace weir
