@@ -13,11 +13,15 @@
 namespace weir::table {
 namespace {
 
+// Arrow wants an address even where there are no bytes.
+alignas(64) constexpr uint8_t kNoBytes[64] = {};
+
 // An Arrow buffer that owns one of ours.
 class OwnedBuffer final : public arrow::Buffer {
  public:
   explicit OwnedBuffer(table::Buffer buffer)
-      : arrow::Buffer(buffer.data(), buffer.size()), buffer_(std::move(buffer)) {}
+      : arrow::Buffer(buffer.data() == nullptr ? kNoBytes : buffer.data(), buffer.size()),
+        buffer_(std::move(buffer)) {}
 
  private:
   table::Buffer buffer_;
@@ -133,7 +137,8 @@ Result<ColumnData> FromArrowData(const arrow::ArrayData& data, const Type& type,
   const auto* wanted_extension = dynamic_cast<const arrow::ExtensionType*>(wanted.get());
   const arrow::DataType& expected =
       wanted_extension == nullptr ? *wanted : *wanted_extension->storage_type();
-  if (stored.id() != expected.id()) {
+  const bool is_list = type.kind == Kind::kList;  // Its element is looked at in its turn.
+  if (is_list ? stored.id() != expected.id() : !stored.Equals(expected)) {
     return Fail(Code::kCorrupt, "a column of {} holds {}", type.Name(), stored.ToString());
   }
   ColumnData column;
