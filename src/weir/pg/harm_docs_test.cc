@@ -1,5 +1,4 @@
 #include <fstream>
-#include <regex>
 #include <set>
 
 #include "tests/support/postgres.h"
@@ -17,9 +16,10 @@ std::set<std::string> DocumentedMetrics() {
     if (line.starts_with("## ")) inside = line == "## export_harm";
     if (!inside || !line.starts_with("| `")) continue;
     const std::string cell = line.substr(0, line.find('|', 1));
-    const std::regex name("`([a-z_]+)`");
-    for (std::sregex_iterator at(cell.begin(), cell.end(), name), end; at != end; ++at) {
-      names.insert((*at)[1]);
+    for (size_t open = cell.find('`'); open != cell.npos;) {
+      const size_t close = cell.find('`', open + 1);
+      names.insert(cell.substr(open + 1, close - open - 1));
+      open = cell.find('`', close + 1);
     }
   }
   return names;
