@@ -369,7 +369,7 @@ TEST_F(BadInputOnAServer, SignalsEndTheWaitForALock) {
 TEST_F(BadInputOnAServer, SignalsEndTheLookUp) {
   db_.Exec("CREATE TABLE t (a int)");
   db_.Exec("BEGIN; LOCK TABLE pg_catalog.pg_class IN ACCESS EXCLUSIVE MODE");
-  test::Program program(Export(test::Server().url(db_.name()), "t"));
+  test::Program program(Export(db_.url(), "t"));
   ASSERT_TRUE(program.Until([&] {
     return db_.Text("SELECT count(*) FROM pg_locks WHERE NOT granted") == "1";
   }));

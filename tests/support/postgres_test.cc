@@ -48,15 +48,15 @@ TEST(TempFolder, HoldsFilesAndGoesAway) {
 }
 
 TEST(Seeds, OneCanBeRunAlone) {
-  unsetenv("WEIR_SEED");
-  unsetenv("WEIR_SEEDS");
+  for (const char* name : {"WEIR_SEED", "WEIR_SEEDS", "WEIR_LONG"}) unsetenv(name);
   EXPECT_EQ(Seeds(3), (std::vector<uint64_t>{1, 2, 3}));
+  setenv("WEIR_LONG", "1", 1);
+  EXPECT_EQ(Seeds(3).size(), 75U);
   setenv("WEIR_SEEDS", "1", 1);
   EXPECT_EQ(Seeds(3), (std::vector<uint64_t>{1}));
   setenv("WEIR_SEED", "42", 1);
   EXPECT_EQ(Seeds(3), (std::vector<uint64_t>{42}));
-  unsetenv("WEIR_SEED");
-  unsetenv("WEIR_SEEDS");
+  for (const char* name : {"WEIR_SEED", "WEIR_SEEDS", "WEIR_LONG"}) unsetenv(name);
 }
 
 }  // namespace

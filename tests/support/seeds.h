@@ -5,7 +5,8 @@
 
 namespace weir::test {
 
-/// 1, 2, ... `count`; or only $WEIR_SEED where that is set. WEIR_SEEDS=n runs n of them instead.
+/// 1, 2, ... `count`, and 25 times as many under WEIR_LONG; or only $WEIR_SEED where that is set.
+/// WEIR_SEEDS=n runs n of them instead.
 /// Print the seed with SCOPED_TRACE so that a failure tells how to repeat it.
 std::vector<uint64_t> Seeds(int count);
 

@@ -237,7 +237,11 @@ TEST(HarmMeter, MeasuresHowFarAStandbyLagsAndReadsFromOne) {
   };
   while (!replaying()) {
   }
-  ASSERT_TRUE(Open(standby.value()->url(), never)->Exec("SELECT pg_wal_replay_pause()").ok());
+  const auto replica = Open(standby.value()->url(), never);
+  ASSERT_TRUE(replica->Exec("SELECT pg_wal_replay_pause()").ok());
+  // Asked for is not yet done: what comes before the pause would still be replayed.
+  while (replica->QueryRow("SELECT pg_get_wal_replay_pause_state()").value()[0] != "paused") {
+  }
   auto meter = HarmMeter::Start(For(url, ""), clock, never);
   ASSERT_TRUE(connection->Exec("CREATE TABLE t AS SELECT generate_series(1, 20000)").ok());
   meter->SampleNow();
