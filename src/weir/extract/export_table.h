@@ -15,8 +15,8 @@
 
 namespace weir::extract {
 
-/// Batches hold about this many bytes of the COPY stream, and two wait at most: large enough that
-/// hand-over costs nothing, small enough that reader, queue and encoder together stay near 20 MB.
+/// Batches hold about this many bytes of the COPY stream, and one or two of them wait: large enough
+/// that hand-over costs nothing, small enough that reader, queue and encoder stay under 20 MB.
 inline constexpr int64_t kBatchBytes = 4 << 20;
 inline constexpr int64_t kQueueBytes = 4 << 20;
 
