@@ -193,8 +193,8 @@ Status HarmMeter::Sample() {
 }
 
 void HarmMeter::SampleNow() {
-  const std::unique_lock lock(mutex_, std::try_to_lock);
-  if (!lock.owns_lock() || !connection_ || !connection_->is_alive() || stop_.asked()) return;
+  const std::lock_guard lock(mutex_);
+  if (!connection_ || !connection_->is_alive() || stop_.asked()) return;
   const Status done = Sample();
   if (!done.ok()) sample_failure_ = done.error().message;
 }

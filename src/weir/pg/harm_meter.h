@@ -63,8 +63,8 @@ class HarmMeter {
   HarmMeter(const HarmMeter&) = delete;
   HarmMeter& operator=(const HarmMeter&) = delete;
 
-  /// Takes a sample now, or leaves it to the one being taken. Worth a call just before a snapshot
-  /// is let go, when it is oldest.
+  /// Takes a sample that begins now; one being taken is waited for. Worth a call just before a
+  /// snapshot is let go, when it is oldest.
   void SampleNow();
 
   /// Ends sampling and reads the counters again. To be called once, after the exporting sessions
