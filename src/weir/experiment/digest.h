@@ -8,7 +8,8 @@
 
 namespace weir::experiment {
 
-/// "rows:hash" of all columns of a table, computed by PostgreSQL; file/content_hash.h says how.
+/// "rows:hash" of all columns of the table whose stored name, without a schema, is `table`, by
+/// PostgreSQL; file/content_hash.h says how.
 /// Cost: one sequential scan, and an MD5 of every row.
 Result<std::string> DigestOfTable(const std::string& url, const std::string& table,
                                   const sys::Stop& stop);
