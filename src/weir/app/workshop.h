@@ -8,8 +8,8 @@
 
 namespace weir::app {
 
-/// Freed blocks kept warm: about two batches. More of them raise peak memory by as much.
-inline constexpr int64_t kKeptBytes = 8 << 20;
+/// Freed blocks kept warm: a few batches and pages. More of them raise peak memory by as much.
+inline constexpr int64_t kKeptBytes = 16 << 20;
 
 struct Workshop {
   sys::RealClock clock;

@@ -12,6 +12,7 @@ namespace {
 
 constexpr size_t kAlignment = 64;
 constexpr int64_t kMostCopied = 4 << 20;
+constexpr int64_t kMostRoom = 2;  // A block may be this many times as large as was asked for.
 
 bool IsSmall(int64_t rounded) { return rounded < BlockAllocator::kSmallBytes; }
 
@@ -33,23 +34,11 @@ void AlignedFree(uint8_t* block) {
 }
 
 uint8_t* NewBlock(int64_t rounded) {
-  void* block = nullptr;
-  if (IsSmall(rounded)) {
-    return AlignedMalloc(static_cast<size_t>(rounded));
-  } else {
-    block = mmap(nullptr, static_cast<size_t>(rounded), PROT_READ | PROT_WRITE,
-                 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    WEIR_ASSERT(block != MAP_FAILED);
-  }
+  if (IsSmall(rounded)) return AlignedMalloc(static_cast<size_t>(rounded));
+  void* const block = mmap(nullptr, static_cast<size_t>(rounded), PROT_READ | PROT_WRITE,
+                           MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  WEIR_ASSERT(block != MAP_FAILED);
   return static_cast<uint8_t*>(block);
-}
-
-void DeleteBlock(uint8_t* block, int64_t rounded) {
-  if (IsSmall(rounded)) {
-    AlignedFree(block);
-  } else {
-    WEIR_ASSERT(munmap(block, static_cast<size_t>(rounded)) == 0);
-  }
 }
 
 }  // namespace
@@ -88,6 +77,7 @@ Result<uint8_t*> BlockAllocator::Get(int64_t bytes, Limit limit) {
   if (block == nullptr) {
     WEIR_DO(ChargeBlock(rounded, limit));
     block = NewBlock(rounded);
+    if (!IsSmall(rounded)) NoteMapped(block, rounded);
   }
   blocks_out_.fetch_add(1, std::memory_order_relaxed);
   return block;
@@ -99,28 +89,36 @@ Result<uint8_t*> BlockAllocator::Resize(uint8_t* block, int64_t old_bytes, int64
   const int64_t old_rounded = RoundUp(old_bytes);
   const int64_t new_rounded = RoundUp(new_bytes);
   if (old_rounded == new_rounded) return block;
-  const bool mapped = !IsSmall(old_rounded) && !IsSmall(new_rounded);
-  // Copying into a warm block costs less than the page faults of a fresh one; a huge one is rather
-  // moved.
-  uint8_t* kept = mapped && new_rounded <= kMostCopied ? TakeKept(new_rounded) : nullptr;
-  if (kept != nullptr) {
-    blocks_out_.fetch_add(1, std::memory_order_relaxed);
-    std::memcpy(kept, block, static_cast<size_t>(std::min(old_bytes, new_bytes)));
-    Free(block, old_bytes);
-    return kept;
-  }
-  if (mapped) {
-    if (new_rounded > old_rounded) WEIR_DO(ChargeBlock(new_rounded - old_rounded, limit));
-    void* moved = mremap(block, static_cast<size_t>(old_rounded), static_cast<size_t>(new_rounded),
-                         MREMAP_MAYMOVE);
-    WEIR_ASSERT(moved != MAP_FAILED);
-    if (new_rounded < old_rounded) budget_.Release(old_rounded - new_rounded);
-    return static_cast<uint8_t*>(moved);
+  if (!IsSmall(old_rounded) && !IsSmall(new_rounded)) {
+    return ResizeMapped(block, old_bytes, new_rounded, limit);
   }
   WEIR_TRY(uint8_t* const fresh, Get(new_bytes, limit));
   std::memcpy(fresh, block, static_cast<size_t>(std::min(old_bytes, new_bytes)));
   Free(block, old_bytes);
   return fresh;
+}
+
+Result<uint8_t*> BlockAllocator::ResizeMapped(uint8_t* block, int64_t old_bytes,
+                                              int64_t new_rounded, Limit limit) {
+  const int64_t size = MappedSize(block);
+  if (new_rounded <= size && size <= kMostRoom * new_rounded) return block;
+  // Copying into a warm block costs less than the page faults of a fresh one; a huge one is rather
+  // moved.
+  uint8_t* const kept = new_rounded <= kMostCopied ? TakeKept(new_rounded) : nullptr;
+  if (kept != nullptr) {
+    blocks_out_.fetch_add(1, std::memory_order_relaxed);
+    std::memcpy(kept, block, static_cast<size_t>(std::min(old_bytes, new_rounded)));
+    Free(block, old_bytes);
+    return kept;
+  }
+  if (new_rounded > size) WEIR_DO(ChargeBlock(new_rounded - size, limit));
+  ForgetMapped(block);  // First: once moved, another thread may be given its old address.
+  void* const moved = mremap(block, static_cast<size_t>(size), static_cast<size_t>(new_rounded),
+                             MREMAP_MAYMOVE);
+  WEIR_ASSERT(moved != MAP_FAILED);
+  NoteMapped(static_cast<uint8_t*>(moved), new_rounded);
+  if (new_rounded < size) budget_.Release(size - new_rounded);
+  return static_cast<uint8_t*>(moved);
 }
 
 Result<uint8_t*> BlockAllocator::Allocate(int64_t bytes) { return Get(bytes, Limit::kObeyed); }
@@ -139,43 +137,64 @@ void BlockAllocator::Free(uint8_t* block, int64_t bytes) {
   if (block == nullptr) return;
   blocks_out_.fetch_sub(1, std::memory_order_relaxed);
   const int64_t rounded = RoundUp(bytes);
-  if (IsSmall(rounded) || rounded > keep_bytes_) {
-    DeleteBlock(block, rounded);
+  if (IsSmall(rounded)) {
+    AlignedFree(block);
     budget_.Release(rounded);
     return;
   }
   const std::lock_guard lock(mutex_);
-  kept_.push_back({block, rounded});
-  kept_total_ += rounded;
-  while (kept_total_ > keep_bytes_) {  // The oldest go: sizes asked for change over time.
-    DeleteBlock(kept_.front().block, kept_.front().bytes);
-    budget_.Release(kept_.front().bytes);
-    kept_total_ -= kept_.front().bytes;
-    kept_.erase(kept_.begin());
-  }
+  const int64_t size = mapped_.at(block);
+  kept_.push_back({block, size});
+  kept_total_ += size;
+  while (kept_total_ > keep_bytes_) DropOldest();
 }
 
 uint8_t* BlockAllocator::TakeKept(int64_t bytes) {
   const std::lock_guard lock(mutex_);
-  // Newest first: its pages are likeliest to be in the processor's cache.
+  // The least that is large enough; of equals the newest: its pages are likeliest to be in the
+  // processor's cache.
+  size_t best = kept_.size();
   for (size_t at = kept_.size(); at-- > 0;) {
-    if (kept_[at].bytes != bytes) continue;
-    uint8_t* block = kept_[at].block;
-    kept_total_ -= bytes;
-    kept_.erase(kept_.begin() + static_cast<ptrdiff_t>(at));
-    return block;
+    const int64_t size = kept_[at].bytes;
+    if (size < bytes || size > kMostRoom * bytes) continue;
+    if (best == kept_.size() || size < kept_[best].bytes) best = at;
   }
-  return nullptr;
+  if (best == kept_.size()) return nullptr;
+  uint8_t* const block = kept_[best].block;
+  kept_total_ -= kept_[best].bytes;
+  kept_.erase(kept_.begin() + static_cast<ptrdiff_t>(best));
+  return block;
+}
+
+void BlockAllocator::NoteMapped(uint8_t* block, int64_t size) {
+  const std::lock_guard lock(mutex_);
+  mapped_[block] = size;
+}
+
+void BlockAllocator::ForgetMapped(uint8_t* block) {
+  const std::lock_guard lock(mutex_);
+  mapped_.erase(block);
+}
+
+int64_t BlockAllocator::MappedSize(uint8_t* block) const {
+  const std::lock_guard lock(mutex_);
+  return mapped_.at(block);
+}
+
+// Requires: mutex_ is held and something is kept. Sizes asked for change over time, so the oldest
+// is the likeliest to fit no longer.
+void BlockAllocator::DropOldest() {
+  const Kept oldest = kept_.front();
+  kept_.erase(kept_.begin());
+  kept_total_ -= oldest.bytes;
+  mapped_.erase(oldest.block);
+  WEIR_ASSERT(munmap(oldest.block, static_cast<size_t>(oldest.bytes)) == 0);
+  budget_.Release(oldest.bytes);
 }
 
 void BlockAllocator::DropKept() {
   const std::lock_guard lock(mutex_);
-  for (const Kept& kept : kept_) {
-    DeleteBlock(kept.block, kept.bytes);
-    budget_.Release(kept.bytes);
-  }
-  kept_.clear();
-  kept_total_ = 0;
+  while (!kept_.empty()) DropOldest();
 }
 
 int64_t BlockAllocator::kept_bytes() const {

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <mutex>
+#include <unordered_map>
 #include <vector>
 
 #include "weir/mem/budget.h"
@@ -29,11 +30,11 @@ class BlockAllocator {
   BlockAllocator(const BlockAllocator&) = delete;
   BlockAllocator& operator=(const BlockAllocator&) = delete;
 
-  /// The size a request is rounded up to; what is charged, and usable in full. At most 1/4 more.
+  /// The size a request is rounded up to; usable in full. At most 1/4 more.
   static int64_t RoundUp(int64_t bytes);
 
-  /// A block of RoundUp(bytes). Errors: kExhausted from the budget, after kept blocks were given
-  /// up.
+  /// A block of RoundUp(bytes), or a kept one of up to twice that; its whole size is charged.
+  /// Errors: kExhausted from the budget, after kept blocks were given up.
   Result<uint8_t*> Allocate(int64_t bytes);
   /// The same block at a new size, its first min(old, new) bytes unchanged.
   Result<uint8_t*> Reallocate(uint8_t* block, int64_t old_bytes, int64_t new_bytes);
@@ -58,7 +59,13 @@ class BlockAllocator {
   Status ChargeBlock(int64_t bytes, Limit limit);
   Result<uint8_t*> Get(int64_t bytes, Limit limit);
   Result<uint8_t*> Resize(uint8_t* block, int64_t old_bytes, int64_t new_bytes, Limit limit);
+  Result<uint8_t*> ResizeMapped(uint8_t* block, int64_t old_bytes, int64_t new_rounded,
+                                Limit limit);
   uint8_t* TakeKept(int64_t bytes);
+  void NoteMapped(uint8_t* block, int64_t size);
+  void ForgetMapped(uint8_t* block);
+  int64_t MappedSize(uint8_t* block) const;
+  void DropOldest();
   void DropKept();
 
   Budget& budget_;
@@ -66,6 +73,7 @@ class BlockAllocator {
   mutable std::mutex mutex_;
   std::vector<Kept> kept_;  // Oldest first; at most a few dozen, so a scan is cheap.
   int64_t kept_total_ = 0;
+  std::unordered_map<uint8_t*, int64_t> mapped_;  // Size of every mapped block, out or kept.
   std::atomic<int64_t> blocks_out_{0};
 };
 

@@ -2,6 +2,8 @@
 
 #include <cstring>
 #include <random>
+#include <thread>
+#include <vector>
 
 namespace weir::mem {
 namespace {
@@ -30,6 +32,54 @@ TEST(BlockAllocator, ObeysTheBudgetAndGivesKeptBlocksUpFirst) {
   uint8_t* second = blocks.Allocate(512 << 10).value();  // Fits only without the kept block.
   EXPECT_EQ(blocks.kept_bytes(), 0);
   blocks.Free(second, 512 << 10);
+}
+
+// A kept block up to twice as large as asked for is as good as a new one, and stays what it is.
+TEST(BlockAllocator, HandsOutTheLeastKeptBlockThatIsLargeEnough) {
+  Budget budget("process", kUnlimited);
+  BlockAllocator blocks(budget, 4 << 20);
+  uint8_t* const large = blocks.Allocate(1 << 20).value();
+  uint8_t* const middle = blocks.Allocate(512 << 10).value();
+  blocks.Free(large, 1 << 20);
+  blocks.Free(middle, 512 << 10);
+  const int64_t charged = budget.used_bytes();
+  uint8_t* block = blocks.Allocate(300 << 10).value();
+  EXPECT_EQ(block, middle);
+  block = blocks.Reallocate(block, 300 << 10, 500 << 10).value();
+  EXPECT_EQ(block, middle);  // It had the room.
+  uint8_t* const other = blocks.Allocate(200 << 10).value();
+  EXPECT_NE(other, large);  // Five times as large: too good for it.
+  blocks.Free(other, 200 << 10);
+  EXPECT_EQ(budget.used_bytes(), charged + (224 << 10));
+  block = blocks.Reallocate(block, 500 << 10, 100 << 10).value();
+  blocks.Free(block, 100 << 10);
+  EXPECT_EQ(budget.used_bytes(), blocks.kept_bytes());
+}
+
+// Blocks that grow by being moved leave addresses which other threads are given at once.
+TEST(BlockAllocator, ManyThreadsGrowAndFree) {
+  Budget budget("process", kUnlimited);
+  {
+    BlockAllocator blocks(budget, 1 << 20);
+    std::vector<std::thread> threads;
+    for (int seed = 0; seed < 4; ++seed) {
+      threads.emplace_back([&blocks, seed] {
+        std::mt19937_64 rng(static_cast<uint64_t>(seed));
+        for (int step = 0; step < 2000; ++step) {
+          const int64_t size = 1 + static_cast<int64_t>(rng() % (200 << 10));
+          const int64_t next = 1 + static_cast<int64_t>(rng() % (800 << 10));
+          uint8_t* block = blocks.Allocate(size).value();
+          block[size - 1] = 1;
+          block = blocks.Reallocate(block, size, next).value();
+          block[next - 1] = 1;
+          blocks.Free(block, next);
+        }
+      });
+    }
+    for (auto& thread : threads) thread.join();
+    EXPECT_EQ(budget.used_bytes(), blocks.kept_bytes());
+  }
+  EXPECT_EQ(budget.used_bytes(), 0);
 }
 
 TEST(BlockAllocator, ForcedBlocksMayExceedTheLimit) {
