@@ -2,6 +2,7 @@
 // plural, because command_bench.cc would be built as a binary of its own.
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <map>
 #include <memory>
 #include <set>
 
@@ -27,6 +28,7 @@ using experiment::Variant;
 struct LadderFlags {
   int trials = 3;
   std::string url;
+  experiment::Socket socket = experiment::Socket::kTcp;
   std::string folder = "weir-bench";
   bool json = false;
 };
@@ -77,7 +79,8 @@ Status RunLadderCommand(const LadderFlags& flags, const MakeGroups& make_groups,
   WEIR_TRY(const std::string folder, experiment::MakeBenchFolder(workshop.files, flags.folder));
   WEIR_TRY(auto store,
            experiment::CellStore::Open(workshop.files, folder, experiment::ThisOrigin()));
-  WEIR_TRY(const auto source, experiment::BenchSource::Open(flags.url, folder, workshop.stop));
+  WEIR_TRY(const auto source, experiment::BenchSource::Open(flags.url, folder, flags.socket,
+                                                            workshop.stop));
   WEIR_TRY(const Bench bench,
            experiment::OpenBench(*source, folder, workshop.clock, workshop.stop));
   WEIR_TRY(const std::vector<Group> groups, make_groups(bench, ShowTenths()));
@@ -135,6 +138,11 @@ void AddLadderFlags(CLI::App* command, LadderFlags& flags) {
       ->check(CLI::PositiveNumber)->capture_default_str();
   command->add_option("--db", flags.url, "A PostgreSQL to seed and read; none: a private one")
       ->type_name("URL");
+  const std::map<std::string, experiment::Socket> sockets = {{"tcp", experiment::Socket::kTcp},
+                                                             {"unix", experiment::Socket::kUnix}};
+  command->add_option("--socket", flags.socket, "How a private one is reached: tcp or unix")
+      ->transform(CLI::CheckedTransformer(sockets).description(""))
+      ->default_str("tcp");
   command->add_option("--out", flags.folder, "Cells, report and the private server's data")
       ->type_name("DIR")->capture_default_str();
   command->add_flag("--json", flags.json, "One JSON object per cell on stdout");

@@ -33,10 +33,10 @@ std::string SummaryText(const extract::ExportReport& report) {
       static_cast<double>(totals.read_bytes) / 1e6 / seconds, FormatBytes(report.written_bytes()),
       totals.parts.size(), totals.parts.size() == 1 ? "" : "s", report.folder);
   text += fmt::format(
-      "  reader: {} waiting for the source, {} decoding, {} waiting for the encoder, {} resting\n"
-      "  encoder: {} encoding, {} writing; peak memory {}\n",
-      Share(totals.wait, report.duration), Share(totals.decode, report.duration),
-      Share(totals.blocked, report.duration), Share(totals.slept, report.duration),
+      "  receiver: {} waiting for the source, {} waiting for the encoder, {} resting\n"
+      "  encoder: {} decoding, {} encoding, {} writing; peak memory {}\n",
+      Share(totals.wait, report.duration), Share(totals.blocked, report.duration),
+      Share(totals.slept, report.duration), Share(totals.decode, report.duration),
       Share(totals.encode, report.duration), Share(totals.write, report.duration),
       FormatBytes(report.peak_rss_bytes));
   return text;

@@ -58,9 +58,9 @@ Result<ChildAddress> AddressOf(const pg::Target& target) {
 }
 
 Result<std::unique_ptr<BenchSource>> BenchSource::Open(const std::string& url,
-                                                       const std::string& folder,
+                                                       const std::string& folder, Socket socket,
                                                        const sys::Stop& stop) {
-  std::unique_ptr<BenchSource> source(new BenchSource(stop));
+  std::unique_ptr<BenchSource> source(new BenchSource(socket, stop));
   source->url_ = url;
   if (!url.empty()) return source;
 
@@ -68,6 +68,7 @@ Result<std::unique_ptr<BenchSource>> BenchSource::Open(const std::string& url,
   options.folder = sys::JoinPath(folder, "server");
   options.keep = true;
   options.durable = false;
+  options.listen_tcp = socket == Socket::kTcp;
   options.settings = kServerSettings;
   if (const Status checked = pg::CheckServerFolder(options.folder); !checked.ok()) {
     LogWarn("{}; the private server goes elsewhere, and a later run seeds its tables again",
@@ -76,7 +77,7 @@ Result<std::unique_ptr<BenchSource>> BenchSource::Open(const std::string& url,
     options.keep = false;
   }
   WEIR_TRY(source->server_, pg::LocalServer::Start(std::move(options)));
-  source->url_ = source->server_->url();
+  source->url_ = source->PrivateUrl("postgres");
   return source;
 }
 
@@ -86,7 +87,11 @@ Result<std::string> BenchSource::Database(const std::string& name) {
   WEIR_TRY(const pg::Rows found,
            connection->Query("SELECT 1 FROM pg_database WHERE datname = $1", {name}));
   if (found.empty()) WEIR_DO(server_->CreateDatabase(name));
-  return server_->url(name);
+  return PrivateUrl(name);
+}
+
+std::string BenchSource::PrivateUrl(const std::string& database) const {
+  return socket_ == Socket::kTcp ? server_->tcp_url(database) : server_->url(database);
 }
 
 Result<Settings> BenchSource::ServerSettings() {

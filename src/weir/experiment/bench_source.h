@@ -20,15 +20,19 @@ struct ChildAddress {
 /// Errors: kUsage for a target with sslpassword, which libpq takes from no variable.
 Result<ChildAddress> AddressOf(const pg::Target& target);
 
+/// How both sides of a comparison reach a private server. Over TCP the kernel buffers megabytes; a
+/// Unix socket's 208 KiB tie the server's pace to the scheduler's (docs/benchmarks.md).
+enum class Socket : uint8_t { kTcp, kUnix };
+
 /// The server under measurement: a private one, or the one that --db names.
 class BenchSource {
  public:
-  /// With an empty `url`, starts a private server in `folder`/server, which is kept so that another
-  /// run finds the tables; where a server cannot live there, in a folder that goes with it, with a
-  /// warning. `stop` must outlive it.
+  /// With an empty `url`, starts a private server in `folder`/server, to be reached over `socket`.
+  /// It is kept so that another run finds the tables; where a server cannot live there, it lives in
+  /// a folder that goes with it, with a warning. `stop` must outlive it.
   /// Errors: of LocalServer::Start and Connection::Open.
   static Result<std::unique_ptr<BenchSource>> Open(const std::string& url,
-                                                   const std::string& folder,
+                                                   const std::string& folder, Socket socket,
                                                    const sys::Stop& stop);
 
   bool is_private() const { return server_ != nullptr; }
@@ -40,8 +44,10 @@ class BenchSource {
   Result<Settings> ServerSettings();
 
  private:
-  explicit BenchSource(const sys::Stop& stop) : stop_(stop) {}
+  BenchSource(Socket socket, const sys::Stop& stop) : socket_(socket), stop_(stop) {}
+  std::string PrivateUrl(const std::string& database) const;
 
+  const Socket socket_;
   const sys::Stop& stop_;
   std::string url_;
   std::unique_ptr<pg::LocalServer> server_;

@@ -35,7 +35,7 @@ TEST(TimedTable, RawCopyReadsTheSeededTable) {
   const test::TempFolder folder;
   sys::RealClock clock;
   const sys::Stop never;
-  auto source = BenchSource::Open(db.url(), folder.path(), never);
+  auto source = BenchSource::Open(db.url(), folder.path(), Socket::kUnix, never);
   ASSERT_TRUE(source.ok()) << source.error().message;
   EXPECT_FALSE(source.value()->is_private());
   const auto bench = OpenBench(*source.value(), folder.path(), clock, never);
@@ -62,7 +62,7 @@ TEST(TimedTable, ContendedNeedsThePrivateServer) {
   const test::TempFolder folder;
   sys::RealClock clock;
   const sys::Stop never;
-  const auto source = BenchSource::Open(db.url(), folder.path(), never);
+  const auto source = BenchSource::Open(db.url(), folder.path(), Socket::kUnix, never);
   ASSERT_TRUE(source.ok()) << source.error().message;
   const auto bench = OpenBench(*source.value(), folder.path(), clock, never);
   ASSERT_TRUE(bench.ok()) << bench.error().message;

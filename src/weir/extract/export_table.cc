@@ -1,31 +1,21 @@
 #include "weir/extract/export_table.h"
 
-#include <optional>
+#include <algorithm>
 #include <thread>
 
 #include "weir/base/units.h"
-#include "weir/extract/batch_queue.h"
+#include "weir/extract/chunk_queue.h"
+#include "weir/extract/copy_chunk.h"
 
 namespace weir::extract {
 namespace {
 
-// The encoder's side: pops batches, fills parts.
+// Batches into the parts of one folder.
 class PartWriter {
  public:
   PartWriter(const NewWriter& new_writer, const ExportOptions& options, Progress& progress)
       : new_writer_(new_writer), options_(options), progress_(progress) {}
 
-  Status Run(BatchQueue& queue) {
-    while (auto batch = queue.Pop()) WEIR_DO(Write(*std::move(batch)));
-    if (queue.aborted()) return Ok();  // The reader knows why.
-    if (writer_ == nullptr && parts_.empty() && !options_.skip_empty) WEIR_DO(OpenPart());
-    return FinishPart();
-  }
-
-  std::vector<file::FilePart> TakeParts() { return std::move(parts_); }
-  const file::WriteTimes& times() const { return times_; }
-
- private:
   Status Write(table::Batch batch) {
     if (writer_ == nullptr) WEIR_DO(OpenPart());
     WEIR_DO(writer_->Write(std::move(batch)));
@@ -35,6 +25,15 @@ class PartWriter {
     return Ok();
   }
 
+  Status Finish() {
+    if (writer_ == nullptr && parts_.empty() && !options_.skip_empty) WEIR_DO(OpenPart());
+    return FinishPart();
+  }
+
+  std::vector<file::FilePart> TakeParts() { return std::move(parts_); }
+  const file::WriteTimes& times() const { return times_; }
+
+ private:
   Status OpenPart() {
     WEIR_TRY(writer_, new_writer_(static_cast<int>(parts_.size())));
     return Ok();
@@ -62,71 +61,131 @@ class PartWriter {
   int64_t finished_bytes_ = 0;
 };
 
-// The reader's side: COPY data in, batches out.
-class Reader {
+// This thread's side: receives the stream and does nothing else with it, because a server waits
+// while nobody empties its socket, and a decoder that runs on its processor holds it up.
+class Receiver {
  public:
-  Reader(Source& source, const ExportOptions& options, mem::BlockAllocator& blocks,
-         sys::Clock& clock, const sys::Stop& stop, Progress& progress)
+  Receiver(Source& source, const ExportOptions& options, mem::BlockAllocator& blocks,
+           sys::Clock& clock, const sys::Stop& stop, Progress& progress)
       : source_(source),
         options_(options),
         blocks_(blocks),
         clock_(clock),
         stop_(stop),
-        progress_(progress),
-        parser_(source.columns(), blocks, options.max_value_bytes) {}
+        progress_(progress) {}
 
-  Status Run(BatchQueue& queue) {
+  Status Run(ChunkQueue& queue, ExportTotals& totals) {
     const sys::Duration start = clock_.Now();
-    WEIR_DO(source_.StartCopy(options_.byte_timeout, &totals_.wait));
-    while (true) {
-      WEIR_TRY(const Bytes data,
-               source_.connection().NextCopyData(options_.byte_timeout, &totals_.wait),
-               "after {} rows", parser_.row_count());
-      if (data.empty()) break;
-      totals_.read_bytes += static_cast<int64_t>(data.size());
-      WEIR_DO(parser_.Feed(data));
-      if (parser_.batch_bytes() >= options_.batch_bytes) WEIR_DO(HandOver(queue));
+    pg::Connection& connection = source_.connection();
+    WEIR_DO(source_.StartCopy(options_.byte_timeout, &totals.wait));
+    const int64_t chunk_bytes = std::min(kChunkBytes, options_.batch_bytes);
+    bool ended = false;
+    while (!ended) {
+      CopyChunk chunk(blocks_);
+      int64_t rows = 0;
+      while (chunk.bytes() < chunk_bytes) {
+        WEIR_TRY(const Bytes message,
+                 connection.NextCopyData(options_.byte_timeout, &totals.wait), "after {} rows",
+                 rows_ + rows);
+        ended = message.empty();
+        if (ended) break;
+        if (message.size() > kTrailerBytes) ++rows;
+        chunk.Append(message, connection.TakeCopyMemory());
+      }
+      rows_ += rows;
+      totals.read_bytes += chunk.bytes();
+      WEIR_DO(HandOver(std::move(chunk), queue, totals));
+      Rest(rows, totals);
     }
-    WEIR_DO(parser_.End());
-    totals_.copy = clock_.Now() - start;
-    if (parser_.batch_rows() > 0) WEIR_DO(HandOver(queue));
-    totals_.rows = parser_.row_count();
-    totals_.decode = clock_.Now() - start - totals_.wait - totals_.blocked - totals_.slept;
+    totals.copy = clock_.Now() - start;
     return Ok();
   }
 
-  ExportTotals& totals() { return totals_; }
-
  private:
-  Status HandOver(BatchQueue& queue) {
-    table::Batch batch = parser_.TakeBatch();
-    const int64_t rows = batch.row_count;
-    progress_.rows += rows;
-    progress_.read_bytes = totals_.read_bytes;
-    ++totals_.batches;
-    WEIR_DO(CheckMemory(batch.size_bytes));
+  Status HandOver(CopyChunk chunk, ChunkQueue& queue, ExportTotals& totals) {
+    progress_.read_bytes = totals.read_bytes;
     const sys::Duration before = clock_.Now();
-    const bool pushed = queue.Push(std::move(batch));
-    totals_.blocked += clock_.Now() - before;
-    if (!pushed) return Fail(Code::kCancelled, "the encoder stopped");
-    Rest(rows);
-    return Ok();
+    const bool pushed = queue.Push(std::move(chunk));
+    totals.blocked += clock_.Now() - before;
+    return pushed ? Ok() : Status(Fail(Code::kCancelled, "the encoder stopped"));
   }
 
   // Rests are taken in pieces long enough that waking up late does not count; what a rest took is
   // what it paid.
-  void Rest(int64_t rows) {
+  void Rest(int64_t rows, ExportTotals& totals) {
     constexpr sys::Duration kLeastRest = std::chrono::milliseconds(50);
     rest_owed_ += options_.pace.RestAfter(rows);
     if (rest_owed_ < kLeastRest) return;
     const sys::Duration rested = clock_.Wait(rest_owed_, stop_);
     rest_owed_ -= rested;
-    totals_.slept += rested;
+    totals.slept += rested;
   }
 
-  Status CheckMemory(int64_t batch_bytes) {
+  // PostgreSQL sends each row as one message, the first with the stream's header, and the trailer
+  // as one more.
+  static constexpr size_t kTrailerBytes = 2;
+
+  Source& source_;
+  const ExportOptions& options_;
+  mem::BlockAllocator& blocks_;
+  sys::Clock& clock_;
+  const sys::Stop& stop_;
+  Progress& progress_;
+  int64_t rows_ = 0;
+  sys::Duration rest_owed_{0};
+};
+
+// The other thread's side: chunks into batches, batches into files.
+class Encoder {
+ public:
+  Encoder(Source& source, const NewWriter& new_writer, const ExportOptions& options,
+          mem::BlockAllocator& blocks, sys::Clock& clock, Progress& progress)
+      : source_name_(source.name()),
+        options_(options),
+        budget_(blocks.budget()),
+        clock_(clock),
+        progress_(progress),
+        parser_(source.columns(), blocks, options.max_value_bytes),
+        writer_(new_writer, options, progress) {}
+
+  Status Run(ChunkQueue& queue, ExportTotals& totals) {
+    sys::Duration worked{0};
+    while (auto chunk = queue.Pop()) {
+      const sys::Duration start = clock_.Now();
+      WEIR_DO(chunk->ForEach([&](Bytes piece) { return Take(piece, totals); }));
+      worked += clock_.Now() - start;
+    }
+    if (queue.aborted()) return Ok();  // The receiver knows why.
+    const sys::Duration start = clock_.Now();
+    WEIR_DO(parser_.End(), "{}", source_name_);
+    if (parser_.batch_rows() > 0) WEIR_DO(WriteBatch(totals));
+    WEIR_DO(writer_.Finish());
+    worked += clock_.Now() - start;
+    totals.rows = parser_.row_count();
+    totals.parts = writer_.TakeParts();
+    totals.encode = std::chrono::nanoseconds(writer_.times().encode_nanos);
+    totals.write = std::chrono::nanoseconds(writer_.times().write_nanos);
+    totals.decode = worked - totals.encode - totals.write;
+    return Ok();
+  }
+
+ private:
+  Status Take(Bytes piece, ExportTotals& totals) {
+    WEIR_DO(parser_.Feed(piece), "{}", source_name_);
+    return parser_.batch_bytes() >= options_.batch_bytes ? WriteBatch(totals) : Ok();
+  }
+
+  Status WriteBatch(ExportTotals& totals) {
+    table::Batch batch = parser_.TakeBatch();
+    progress_.rows += batch.row_count;
+    ++totals.batches;
+    WEIR_DO(CheckMemory(batch.size_bytes, totals), "{}", source_name_);
+    return writer_.Write(std::move(batch));
+  }
+
+  Status CheckMemory(int64_t batch_bytes, ExportTotals& totals) {
     if (options_.max_batch_bytes > 0 && batch_bytes > options_.max_batch_bytes) {
-      ++totals_.wide_batches;
+      ++totals.wide_batches;
       if (options_.wide_batch == WideBatch::kFail) {
         return Fail(
             Code::kExhausted,
@@ -136,24 +195,21 @@ class Reader {
             FormatBytes(options_.max_batch_bytes));
       }
     }
-    const mem::Budget& budget = blocks_.budget();
-    if (budget.used_bytes() <= budget.limit_bytes()) return Ok();
+    if (budget_.used_bytes() <= budget_.limit_bytes()) return Ok();
     return Fail(
         Code::kExhausted,
         "at row {} memory reached {}, over the limit of {}; raise memory_threshold_mb or leave "
         "a wide column out",
-        parser_.row_count(), FormatBytes(budget.used_bytes()), FormatBytes(budget.limit_bytes()));
+        parser_.row_count(), FormatBytes(budget_.used_bytes()), FormatBytes(budget_.limit_bytes()));
   }
 
-  Source& source_;
+  const std::string& source_name_;
   const ExportOptions& options_;
-  mem::BlockAllocator& blocks_;
+  mem::Budget& budget_;
   sys::Clock& clock_;
-  const sys::Stop& stop_;
   Progress& progress_;
   pg::CopyParser parser_;
-  ExportTotals totals_;
-  sys::Duration rest_owed_{0};
+  PartWriter writer_;
 };
 
 }  // namespace
@@ -162,30 +218,27 @@ Result<ExportTotals> ExportTable(Source& source, const NewWriter& new_writer,
                                  const ExportOptions& options, mem::BlockAllocator& blocks,
                                  sys::Clock& clock, const sys::Stop& stop, Progress& progress) {
   progress.expected_rows = source.size().estimated_rows;
-  BatchQueue queue(kQueueBytes);
-  PartWriter writer(new_writer, options, progress);
+  ChunkQueue queue(kQueueBytes);
+  ExportTotals totals;  // Each side writes its own members.
   Status encoded;
-  std::thread encoder([&] {
-    encoded = writer.Run(queue);
-    if (!encoded.ok()) queue.Abort();
+  std::thread encoding([&] {
+    Encoder encoder(source, new_writer, options, blocks, clock, progress);
+    encoded = encoder.Run(queue, totals);
+    if (encoded.ok()) return;
+    queue.Abort();
+    source.connection().Cancel();  // The receiver may be waiting for a server that says nothing.
   });
 
-  Reader reader(source, options, blocks, clock, stop, progress);
-  Status read = reader.Run(queue);
-  if (read.ok()) {
+  Status received = Receiver(source, options, blocks, clock, stop, progress).Run(queue, totals);
+  if (received.ok()) {
     queue.Close();
   } else {
     queue.Abort();
     source.connection().Cancel();
   }
-  encoder.join();
+  encoding.join();
   if (!encoded.ok()) return std::move(encoded).error();
-  if (!read.ok()) return std::move(read).error().In(source.name());
-
-  ExportTotals totals = std::move(reader.totals());
-  totals.parts = writer.TakeParts();
-  totals.encode = std::chrono::nanoseconds(writer.times().encode_nanos);
-  totals.write = std::chrono::nanoseconds(writer.times().write_nanos);
+  if (!received.ok()) return std::move(received).error().In(source.name());
   return totals;
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// ExportTable: one source into the files of one folder. Reading and decoding overlap with encoding
+// ExportTable: one source into the files of one folder. Receiving overlaps with decoding, encoding
 // and writing.
 #include <functional>
 #include <string>
@@ -15,10 +15,12 @@
 
 namespace weir::extract {
 
-/// Batches hold about this many bytes of the COPY stream, and one or two of them wait: large enough
-/// that hand-over costs nothing, small enough that reader, queue and encoder stay under 20 MB.
+/// Bytes of the COPY stream: in a batch; that wait for the decoder at most; that are handed over at
+/// once. Large enough that hand-over costs nothing, small enough that all of them together stay
+/// under 20 MB.
 inline constexpr int64_t kBatchBytes = 4 << 20;
 inline constexpr int64_t kQueueBytes = 4 << 20;
+inline constexpr int64_t kChunkBytes = 512 << 10;
 
 /// What to do with a batch over max_batch_bytes. Batches are cut to that size in any case, so only
 /// a row wider than it makes such a batch.
@@ -47,15 +49,15 @@ struct ExportTotals {
   int64_t batches = 0;
   int64_t wide_batches = 0;    ///< Over max_batch_bytes.
   sys::Duration copy{0};       ///< From COPY's start to its end: the longest statement.
-  sys::Duration wait{0};       ///< Reader waiting for the source.
-  sys::Duration decode{0};     ///< Reader decoding.
-  sys::Duration blocked{0};    ///< Reader waiting for room in the queue.
-  sys::Duration slept{0};      ///< Reader resting, as the pace says.
-  sys::Duration encode{0};     ///< Encoder at work, writing apart.
+  sys::Duration wait{0};       ///< Receiver waiting for the source.
+  sys::Duration blocked{0};    ///< Receiver waiting for room in the queue.
+  sys::Duration slept{0};      ///< Receiver resting, as the pace says.
+  sys::Duration decode{0};     ///< Encoder decoding the stream.
+  sys::Duration encode{0};     ///< Encoder encoding files.
   sys::Duration write{0};      ///< Encoder in the file system.
 };
 
-/// Reads `source` to its end. Uses this thread to read and one more to encode.
+/// Reads `source` to its end. Uses this thread to receive and one more for the rest.
 ///
 /// Errors: of the connection, the parser and the writer; the first one wins. kCancelled when `stop`
 ///         was asked for; the server's query is then cancelled. Files already begun are left for

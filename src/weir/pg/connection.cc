@@ -136,8 +136,9 @@ Error FromSqlState(std::string_view sqlstate, std::string_view message) {
 Connection::Connection(PGconn* handle, Target target, const sys::Stop& stop)
     : handle_(handle), target_(std::move(target)), stop_(stop) {}
 
+void FreeCopyMemory::operator()(char* memory) const { PQfreemem(memory); }
+
 Connection::~Connection() {
-  PQfreemem(copy_data_);
   PQfinish(handle_);
 }
 
@@ -363,16 +364,17 @@ Status Connection::StartCopyOut(const std::string& sql, sys::Duration byte_timeo
 }
 
 Result<Bytes> Connection::NextCopyData(sys::Duration byte_timeout, sys::Duration* waited) {
-  PQfreemem(copy_data_);
-  copy_data_ = nullptr;
+  copy_data_.reset();
   if (stop_.asked()) {
     Cancel();
     return Fail(Code::kCancelled, "stopped on request");
   }
   while (true) {
-    const int size = PQgetCopyData(handle_, &copy_data_, 1);
+    char* data = nullptr;
+    const int size = PQgetCopyData(handle_, &data, 1);
+    copy_data_.reset(data);
     if (size > 0) {
-      return Bytes(reinterpret_cast<const uint8_t*>(copy_data_), static_cast<size_t>(size));
+      return Bytes(reinterpret_cast<const uint8_t*>(data), static_cast<size_t>(size));
     }
     if (size == -1) {
       WEIR_DO(FinishCopy());

@@ -29,6 +29,12 @@ struct StatementField {
   int32_t typmod = -1;
 };
 
+/// Frees what libpq allocated.
+struct FreeCopyMemory {
+  void operator()(char* memory) const;
+};
+using CopyMemory = std::unique_ptr<char, FreeCopyMemory>;
+
 /// A failure the server reported, mapped to a reaction by its SQLSTATE:
 ///   kNotFound     3D000, 42P01, 3F000, 42703    kExhausted    53xxx but too many connections
 ///   kInvalid      28xxx, 42xxx and the rest     kUnavailable  08xxx, 53300, 55P03, 57xxx, 40xxx
@@ -70,6 +76,9 @@ class Connection {
   /// `byte_timeout` for the server (zero: for ever); time spent waiting is added to `waited`.
   /// Errors: kUnavailable also when `byte_timeout` passed; the server's query is then cancelled.
   Result<Bytes> NextCopyData(sys::Duration byte_timeout, sys::Duration* waited);
+  /// Hands over the memory of the last CopyData, whose bytes then stay valid for as long as it is
+  /// held. At most once for each.
+  CopyMemory TakeCopyMemory() { return std::move(copy_data_); }
 
   /// Asks the server to end what this session runs. Errors are of no use to anyone and dropped.
   void Cancel();
@@ -96,7 +105,7 @@ class Connection {
   PGconn* handle_;
   Target target_;
   const sys::Stop& stop_;
-  char* copy_data_ = nullptr;
+  CopyMemory copy_data_;
 };
 
 }  // namespace weir::pg
