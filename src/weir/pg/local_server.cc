@@ -269,8 +269,8 @@ Status LocalServer::AwaitReady(int64_t log_start) {
   sys::DiskFiles files;
   const std::string pid_path = folder_->Path("data/postmaster.pid");
   const std::string pid_text = std::to_string(server_->pid());
-  const auto end = std::chrono::steady_clock::now() + kStartBound;
-  while (std::chrono::steady_clock::now() < end) {
+  const sys::Duration end = sys::SteadyNow() + kStartBound;
+  while (sys::SteadyNow() < end) {
     if (const auto exit_code = server_->WaitFor(kReadyInterval)) {
       return ServerFailed(fmt::format("the server ended with {}", *exit_code), log_start);
     }
