@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <future>
+#include <thread>
 
 namespace weir::pg {
 namespace {
@@ -402,12 +404,18 @@ Status Connection::FinishCopy() {
   return Ok();
 }
 
-void Connection::Cancel() {
-  const std::unique_ptr<PGcancel, decltype(&PQfreeCancel)> cancel(PQgetCancel(handle_),
-                                                                  &PQfreeCancel);
+// PQcancel has no bound and cannot be interrupted, so it gets a thread, which shares nothing with
+// this object and may outlive it.
+void Connection::Cancel(sys::Duration bound) {
+  const std::shared_ptr<PGcancel> cancel(PQgetCancel(handle_), &PQfreeCancel);
   if (cancel == nullptr) return;
-  char reason[256];
-  PQcancel(cancel.get(), reason, sizeof reason);
+  std::packaged_task<void()> ask([cancel] {
+    char reason[256];
+    PQcancel(cancel.get(), reason, sizeof reason);
+  });
+  const std::future<void> asked = ask.get_future();
+  std::thread(std::move(ask)).detach();
+  asked.wait_for(bound);
 }
 
 int Connection::server_version() const { return PQserverVersion(handle_); }
