@@ -34,6 +34,13 @@ constexpr Word kReads[] = {{"copy"}, {"cursor", kLater}};
 constexpr Word kFormats[] = {{"parquet"}, {"csv"}};
 constexpr Word kCompressions[] = {{"none"}, {"snappy"}, {"gzip"}, {"lz4"}, {"zstd"}};
 constexpr Word kCompressionProfiles[] = {{"none"}, {"fast"}, {"balanced"}, {"compact"}};
+enum class RowGroupStrategy { kAuto, kFixedRows, kFixedMemory };
+constexpr Word kRowGroupStrategies[] = {{"auto"}, {"fixed_rows"}, {"fixed_memory"}};
+constexpr int64_t kMostRowGroupRows = 10'000'000;
+constexpr int64_t kTargetRowGroupMb = 128;
+// The ceiling of fixed_rows when none is written. What these values take encoded is held in memory
+// until the group ends, and the profile `safe` lets the process have 2048 MB.
+constexpr int64_t kMostRowGroupMb = 1024;
 constexpr Word kDestinationTypes[] = {
     {"local"}, {"s3", kLater}, {"gcs", kLater}, {"azure", kLater}, {"stdout", kLater}};
 
@@ -217,6 +224,49 @@ Status ReadCompression(const Block& block, ExportConfig& one) {
   return Ok();
 }
 
+Status CheckRowGroups(const Block& block, RowGroupStrategy strategy) {
+  const bool by_rows = strategy == RowGroupStrategy::kFixedRows;
+  if (by_rows && !block.Has("row_group_rows")) {
+    return block.Wrong("row_group_rows", "is missing; row_group_strategy: fixed_rows needs it");
+  }
+  if (!by_rows && block.Has("row_group_rows")) {
+    return block.Wrong("row_group_rows", "goes with row_group_strategy: fixed_rows; write that, or "
+                                         "remove it");
+  }
+  if (by_rows && block.Has("target_row_group_mb")) {
+    return block.Wrong("target_row_group_mb", "does not go with row_group_strategy: fixed_rows; "
+                                              "write max_row_group_mb for a ceiling");
+  }
+  return Ok();
+}
+
+Result<RowGroups> ReadRowGroups(const Block& parent, Format format) {
+  RowGroups groups;
+  WEIR_TRY(const auto block, parent.Inner("parquet", kParquetBlock));
+  if (!block.has_value()) return groups;
+  if (format != Format::kParquet) {
+    return parent.Wrong("parquet", "CSV files have no row groups; remove it, or write "
+                                   "'format: parquet'");
+  }
+  WEIR_TRY(const auto written, block->OneOf("row_group_strategy", kRowGroupStrategies));
+  const auto strategy = static_cast<RowGroupStrategy>(written.value_or(0));
+  WEIR_TRY(groups.rows, block->Number("row_group_rows", 1, kMostRowGroupRows));
+  WEIR_TRY(const auto target_mb, block->Number("target_row_group_mb", 1, kMaxMegabytes));
+  WEIR_TRY(const auto most_mb, block->Number("max_row_group_mb", 1, kMaxMegabytes));
+  WEIR_DO(CheckRowGroups(*block, strategy));
+  if (most_mb.has_value() && target_mb.value_or(0) > *most_mb) {
+    return block->Wrong("max_row_group_mb", fmt::format("is below target_row_group_mb, {}; keep "
+                                                        "the smaller of the two",
+                                                        *target_mb));
+  }
+  groups.encoded_bound = strategy == RowGroupStrategy::kAuto;
+  const int64_t own_mb = target_mb.value_or(kTargetRowGroupMb);
+  groups.raw_bytes = strategy == RowGroupStrategy::kFixedRows
+                         ? most_mb.value_or(kMostRowGroupMb) * kMiB
+                         : std::min(own_mb, most_mb.value_or(own_mb)) * kMiB;
+  return groups;
+}
+
 // Refuses braces that OutputFolder would leave in the path.
 Status CheckPlaceholders(const Block& block, std::string_view path) {
   for (size_t open = path.find('{'); open != path.npos; open = path.find('{', open + 1)) {
@@ -258,6 +308,7 @@ Result<ExportConfig> ReadExport(const Block& block, const SourceRead& source) {
   }
   one.format = static_cast<Format>(*format);
   WEIR_DO(ReadCompression(block, one));
+  WEIR_TRY(one.row_groups, ReadRowGroups(block, one.format));
   WEIR_TRY(const auto skip_empty, block.Switch("skip_empty"));
   one.skip_empty = skip_empty.value_or(false);
   WEIR_TRY(const auto max_file_size, block.Text("max_file_size"));

@@ -87,6 +87,15 @@ enum class Compression : uint8_t { kNone, kSnappy, kGzip, kLz4, kZstd };
 std::string_view FormatName(Format format);                 ///< "parquet", "csv".
 std::string_view CompressionName(Compression compression);  ///< "none", "snappy", ...
 
+/// When a row group ends: at the first of these.
+struct RowGroups {
+  int64_t raw_bytes = 128 << 20;  ///< Of values.
+  std::optional<int64_t> rows;    ///< Absent: the writer's own limit.
+  bool encoded_bound = true;      ///< Also when it is as large as weir likes it, encoded.
+
+  friend bool operator==(const RowGroups&, const RowGroups&) = default;
+};
+
 /// One export. Exactly one of table, query and query_file is set. Mode is full, read is copy,
 /// destination is a local folder, parallel is 1: this version has no others.
 struct ExportConfig {
@@ -100,6 +109,7 @@ struct ExportConfig {
   Format format = Format::kParquet;
   Compression compression = Compression::kZstd;  ///< kNone for CSV.
   std::optional<int> compression_level;          ///< Absent: weir's choice for that compression.
+  RowGroups row_groups;
   bool skip_empty = false;                       ///< No file when the export has no rows.
   int64_t max_file_bytes = 0;                    ///< A new file begins past this. 0: one file.
 
