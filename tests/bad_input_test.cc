@@ -526,6 +526,32 @@ TEST_F(BadConfig, AMissingFileAndAMissingVariable) {
   EXPECT_NE(Sentence(unset).find("WEIR_NO_SUCH_URL"), std::string::npos);
 }
 
+TEST_F(BadConfig, ParametersThatAreNoneAndOnesThatAreUsed) {
+  db_.Exec("CREATE TABLE t AS SELECT i FROM generate_series(1, 10) i");
+  const std::string config = folder_.Write(
+      "weir.yaml", "source:\n  type: postgres\n  url_env: WEIR_URL\n"
+                   "exports:\n  - name: few\n    query: SELECT i FROM t WHERE i <= ${MOST}\n"
+                   "    format: csv\n    destination: {type: local, path: out}\n");
+  std::filesystem::current_path(folder_.path());
+  const auto run = [&](const std::vector<std::string>& params) {
+    std::vector<std::string> argv = {WEIR_PROGRAM, "run", "-c", config, "--quiet"};
+    for (const std::string& param : params) argv.insert(argv.end(), {"-p", param});
+    return RunProgram(argv, {"WEIR_URL=" + db_.url(), "MOST=4"});
+  };
+  const Ended no_value = run({"MOST"});
+  EXPECT_EQ(no_value.code, 64);
+  EXPECT_EQ(Sentence(no_value), "-p takes NAME=VALUE, and what it was given has no '='");
+  const Ended twice = run({"MOST=1", "MOST=2"});
+  EXPECT_EQ(twice.code, 64);
+  EXPECT_EQ(Sentence(twice), "-p gives 'MOST' twice; keep one");
+  EXPECT_FALSE(files_.Exists(Out()));
+
+  EXPECT_EQ(run({"OTHER=1"}).code, 0);  // The environment's.
+  EXPECT_EQ(folder_.Read("out/few/part-00000.csv"), "i\r\n1\r\n2\r\n3\r\n4\r\n");
+  EXPECT_EQ(run({"MOST=2", "OTHER=1"}).code, 0);
+  EXPECT_EQ(folder_.Read("out/few/part-00000.csv"), "i\r\n1\r\n2\r\n");
+}
+
 TEST_F(BadConfig, AStateFileFromTheFutureIsRefusedAndKept) {
   db_.Exec("CREATE TABLE t AS SELECT 1 AS a");
   ASSERT_EQ(RunConfig("", "").code, 0);

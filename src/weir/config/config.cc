@@ -1,7 +1,6 @@
 #include "weir/config/config.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 #include <map>
 #include <set>
@@ -387,12 +386,6 @@ void ReplaceAll(std::string& text, std::string_view from, std::string_view to) {
 
 }  // namespace
 
-std::optional<std::string> ProcessEnv(const std::string& name) {
-  const char* value = std::getenv(name.c_str());
-  if (value == nullptr) return std::nullopt;
-  return value;
-}
-
 std::string_view TlsModeName(TlsMode mode) { return kTlsModes[static_cast<size_t>(mode)].text; }
 std::string_view FormatName(Format format) { return kFormats[static_cast<size_t>(format)].text; }
 std::string_view CompressionName(Compression compression) {
@@ -434,13 +427,19 @@ std::string OutputFolder(const ExportConfig& config, std::string_view date_utc) 
   return folder;
 }
 
-Result<std::string> ReadQuery(const Config& config, const ExportConfig& one, sys::Files& files) {
+Result<std::string> ReadQuery(const Config& config, const ExportConfig& one, sys::Files& files,
+                              const GetEnv& variables) {
   if (!one.query.empty()) return one.query;
   WEIR_ASSERT(!one.query_file.empty());
   const std::string path = sys::JoinPath(sys::ParentPath(config.path), one.query_file);
   auto text = files.Read(path, kMaxQueryBytes);
   if (!text.ok()) {
     return Fail(Code::kUsage, "query_file of export '{}': {}", one.name, text.error().message);
+  }
+  if (variables) text = ExpandVariables(text.value(), variables);
+  if (!text.ok()) {
+    return Fail(Code::kUsage, "query_file of export '{}': '{}': {}", one.name, path,
+                text.error().message);
   }
   std::string query = WithoutSemicolon(std::move(text).value());
   if (query.empty()) {

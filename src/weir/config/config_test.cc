@@ -442,8 +442,8 @@ const Refused kRefusedValues[] = {
     {&kSourceBlock, "user: ${NONE}",
      "not valid YAML at line 1, column 45: end of map flow not found"},
     {&kSourceBlock, "user: '${NONE}'",
-     "'source.user' (line 1, column 44): environment variable 'NONE' is not set; set it, or "
-     "write $${NONE} for the characters themselves"},
+     "'source.user' (line 1, column 44): 'NONE' is neither a parameter nor an environment "
+     "variable; give -p NONE=VALUE or set it, or write $${NONE} for the characters themselves"},
     {&kSourceBlock, "user: '${EMPTY}'",
      "'source.user' (line 1, column 44): expected text, found only variables that are empty"},
     {&kSourceBlock, "user: 'a${1x}'",
@@ -692,6 +692,25 @@ TEST(Config, QueriesComeFromTheFileBesideTheConfiguration) {
             "query_file of export 'a': 'etc/empty.sql' holds no statement");
   one.query = "SELECT 2";
   EXPECT_EQ(ReadQuery(config, one, files).value(), "SELECT 2");
+}
+
+// Dollar signs are common in SQL, so a file is looked through only when there are parameters.
+TEST(Config, VariablesAreReplacedInAQueryFileWhereTheyAreAsked) {
+  sys::MemoryFiles files;
+  ASSERT_TRUE(files.MakeFolder("etc").ok());
+  ASSERT_TRUE(files.WriteWhole("etc/a.sql", "SELECT '${day}', '${NAME}', $${x}$$;").ok());
+  Config config;
+  config.path = "etc/weir.yaml";
+  ExportConfig one;
+  one.name = "a";
+  one.query_file = "a.sql";
+  EXPECT_EQ(ReadQuery(config, one, files).value(), "SELECT '${day}', '${NAME}', $${x}$$");
+  EXPECT_EQ(ReadQuery(config, one, files, WithParams({{"day", "friday"}}, TestEnv)).value(),
+            "SELECT 'friday', 'from_env', ${x}$$");
+  EXPECT_EQ(ReadQuery(config, one, files, TestEnv).error().message,
+            "query_file of export 'a': 'etc/a.sql': 'day' is neither a parameter nor an "
+            "environment variable; give -p day=VALUE or set it, or write $${day} for the "
+            "characters themselves");
 }
 
 TEST(Config, TheOutputFolderIsThePathAndTheExportUnlessThePathNamesIt) {
