@@ -1,5 +1,5 @@
 // Independent readers agree with PostgreSQL on what weir wrote (see read_back.py), and find it laid
-// out as the configuration says.
+// out as the configuration says; and the demo, which is its own reader.
 #include <gtest/gtest.h>
 
 #include <iterator>
@@ -138,6 +138,18 @@ TEST(ReadBack, PyarrowAndDuckdbAgreeWithPostgres) {
         {WEIR_PYTHON, WEIR_READ_BACK, folder.Path("out/public.edges"), expected});
     EXPECT_EQ(compared.code, 0) << compression << "\n" << compared.out << compared.err;
   }
+}
+
+// The demo reads back what it wrote, and its server has all that harm is measured with.
+TEST(Demo, SaysThatNothingChangedAndMeasuresAllButStandbys) {
+  const test::Ended ended = test::RunProgram({WEIR_PROGRAM, "demo", "--rows", "1000"});
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  for (const char* words : {"the same in both, over 1,000 rows.", "statements_calls ",
+                            "statements_ms ", "buffers_evicted ",
+                            "not measured: replication_lag_max_bytes: no standby is connected"}) {
+    EXPECT_NE(ended.out.find(words), std::string::npos) << words << " not in\n" << ended.out;
+  }
+  EXPECT_EQ(ended.out.find("not measured"), ended.out.rfind("not measured")) << ended.out;
 }
 
 // Rows of each row group of a file, as pyarrow counts them.
