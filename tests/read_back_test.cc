@@ -111,17 +111,8 @@ std::string CaptureCsv(const std::string& url, const std::string& select) {
   const auto connection =
       pg::Connection::Open(pg::Target::Parse(url).value(), "weir/test", never).value();
   EXPECT_TRUE(connection->Exec("SET TimeZone = 'UTC'").ok());
-  const auto started = connection->StartCopyOut(
-      "COPY (" + select + ") TO STDOUT (FORMAT csv, HEADER, NULL '<null>')");
-  EXPECT_TRUE(started.ok()) << started.error().message;
-  std::string text;
-  sys::Duration waited{0};
-  while (true) {
-    const auto piece = connection->NextCopyData(sys::Duration{0}, &waited);
-    EXPECT_TRUE(piece.ok());
-    if (!piece.ok() || piece.value().empty()) return text;
-    text += AsText(piece.value());
-  }
+  return test::CaptureStream(
+      *connection, "COPY (" + select + ") TO STDOUT (FORMAT csv, HEADER, NULL '<null>')");
 }
 
 TEST(ReadBack, PyarrowAndDuckdbAgreeWithPostgres) {
