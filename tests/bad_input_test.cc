@@ -71,6 +71,14 @@ class BadInput : public testing::Test {
     }
     return names;
   }
+  // True once rows are in a file.
+  bool HasWritten() {
+    for (const std::string& name : Names(Out())) {
+      const auto size = files_.SizeBytes(Out() + "/" + name + "/part-00000.csv");
+      if (size.ok() && size.value() > 0) return true;
+    }
+    return false;
+  }
   std::vector<ledger::RunRow> Runs(const std::string& folder) {
     const std::string state = sys::JoinPath(folder, ledger::kStateFileName);
     const auto opened = ledger::OpenSqliteLedger(state, clock_);
@@ -119,14 +127,6 @@ class BadInputOnAServer : public BadInput {
     return db_.Text("SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND "
                     "application_name LIKE 'weir/%' AND pid <> pg_backend_pid() AND "
                     "application_name <> 'weir/test'") == "0";
-  }
-  // True once rows are in a file.
-  bool HasWritten() {
-    for (const std::string& name : Names(Out())) {
-      const auto size = files_.SizeBytes(Out() + "/" + name + "/part-00000.csv");
-      if (size.ok() && size.value() > 0) return true;
-    }
-    return false;
   }
 
   test::Database db_;
@@ -310,29 +310,102 @@ TEST_F(BadInputOnAServer, AViewThatFailsMidway) {
   EXPECT_EQ(LastStatus(), "failed");
 }
 
-TEST_F(BadInput, AServerKilledMidRun) {
-  pg::LocalServerOptions options;
-  options.durable = false;
-  const auto server = pg::LocalServer::Start(options).value();
-  ASSERT_EQ(RunProgram({"/usr/bin/env", "psql", "-qX", server->url(), "-c",
-                        "CREATE VIEW endless AS SELECT generate_series(1, 1000000000) AS a"})
-                .code,
-            0);
+// A server that dies in the middle of a run, and may be started again where it was.
+class BadInputOnALostServer : public BadInput {
+ protected:
+  BadInputOnALostServer() {
+    std::filesystem::permissions(folder_.path(), std::filesystem::perms(0755));
+    options_.folder = folder_.Path("server");
+    options_.keep = true;
+    options_.durable = false;
+    options_.settings = {{"synchronous_commit", "on"}};  // What was made outlives the crash.
+    Start();
+  }
+  void Start() { server_ = pg::LocalServer::Start(options_).value(); }
+  std::unique_ptr<pg::Connection> Connect() {
+    return pg::Connection::Open(pg::Target::Parse(server_->url()).value(), "weir/test", never_)
+        .value();
+  }
+  void MakeEndless() {
+    EXPECT_TRUE(
+        Connect()->Exec("CREATE VIEW endless AS SELECT generate_series(1, 1000000000) AS a").ok());
+  }
+  // The arguments of a balanced run of `view` whose first retry comes after `backoff_ms`.
+  std::vector<std::string> Run(const std::string& view, int retries, int backoff_ms) {
+    const std::string config = folder_.Write(
+        "weir.yaml",
+        fmt::format("source:\n  type: postgres\n  url: {}\n"
+                    "  tuning: {{profile: balanced, max_retries: {}, retry_backoff_ms: {}}}\n"
+                    "exports:\n  - name: {}\n    table: {}\n    format: csv\n"
+                    "    destination: {{type: local, path: '{}'}}\n",
+                    server_->url(), retries, backoff_ms, view, view, Out()));
+    return {WEIR_PROGRAM, "run", "-c", config, "--quiet"};
+  }
+
+  const sys::Stop never_;
+  pg::LocalServerOptions options_;
+  std::unique_ptr<pg::LocalServer> server_;
+};
+
+TEST_F(BadInputOnALostServer, KilledMidRunItIsUnavailable) {
+  MakeEndless();
   test::Program program(
-      Export(server->url(), "endless", {"--format", "csv", "--profile", "fast"}));
-  ASSERT_TRUE(program.Until([&] {
-    for (const std::string& name : Names(Out())) {
-      const auto size = files_.SizeBytes(Out() + "/" + name + "/part-00000.csv");
-      if (size.ok() && size.value() > 0) return true;
-    }
-    return false;
-  }));
-  server->Crash();
+      Export(server_->url(), "endless", {"--format", "csv", "--profile", "fast"}));
+  ASSERT_TRUE(program.Until([&] { return HasWritten(); }));
+  server_->Crash();
   const Ended ended = program.Wait();
   EXPECT_EQ(ended.code, 2) << ended.err;
   EXPECT_NE(ended.err.find("run again"), std::string::npos) << ended.err;
   EXPECT_TRUE(Names(Out()).empty());
   EXPECT_EQ(LastStatus(), "failed");
+}
+
+TEST_F(BadInputOnALostServer, GoneForGoodItIsTriedAsOftenAsTheProfileSays) {
+  MakeEndless();
+  test::Program program(Run("endless", 3, 10));
+  ASSERT_TRUE(program.Until([&] { return HasWritten(); }));
+  server_->Crash();
+  const Ended ended = program.Wait();
+  EXPECT_EQ(ended.code, 2) << ended.err;
+  for (const char* retry : {"(retry 1 of 3)", "(retry 2 of 3)", "(retry 3 of 3)"}) {
+    EXPECT_NE(ended.err.find(retry), std::string::npos) << ended.err;
+  }
+  EXPECT_NE(ended.err.find("weir: export endless: "), std::string::npos) << ended.err;
+  EXPECT_TRUE(ended.err.ends_with("run again\n")) << ended.err;
+  EXPECT_TRUE(Names(Out()).empty());
+  const auto runs = Runs(folder_.path());
+  ASSERT_EQ(runs.size(), 1U);
+  EXPECT_EQ(runs[0].end.status, ledger::RunStatus::kFailed);
+  EXPECT_EQ(runs[0].end.retries, 3);
+}
+
+// The run is held in the middle of its rows by a lock, which goes with the server.
+TEST_F(BadInputOnALostServer, BackAgainItGivesAllRowsOnce) {
+  constexpr int kRows = 100'000;
+  ASSERT_TRUE(Connect()
+                  ->Exec(fmt::format(
+                      "CREATE VIEW held AS SELECT i AS a, repeat('x', 100) AS b "
+                      "FROM generate_series(1, {}) AS i "
+                      "WHERE i < 90000 OR pg_advisory_xact_lock_shared(42)::text IS NOT NULL",
+                      kRows))
+                  .ok());
+  auto holder = Connect();
+  ASSERT_TRUE(holder->Exec("SELECT pg_advisory_lock(42)").ok());
+  // Patience for a server that needs a minute to start.
+  test::Program program(Run("held", 8, 250));
+  ASSERT_TRUE(program.Until([&] { return HasWritten(); }));
+  server_->Crash();
+  server_.reset();
+  Start();
+  const Ended ended = program.Wait();
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  EXPECT_NE(ended.err.find("(retry 1 of 8)"), std::string::npos) << ended.err;
+  EXPECT_EQ(Names(Out()), (std::vector<std::string>{"held"}));
+  std::string rows = "a,b\r\n";
+  const std::string b(100, 'x');
+  for (int i = 1; i <= kRows; ++i) rows += fmt::format("{},{}\r\n", i, b);
+  EXPECT_TRUE(folder_.Read("out/held/part-00000.csv") == rows);  // Too long to be shown.
+  EXPECT_EQ(Runs(folder_.path())[0].end.status, ledger::RunStatus::kSuccess);
 }
 
 TEST_F(BadInputOnAServer, SignalsEndTheRunHereAndOnTheServer) {
@@ -524,6 +597,32 @@ TEST_F(BadConfig, AMissingFileAndAMissingVariable) {
   const Ended unset = RunConfig("WEIR_URL", "WEIR_NO_SUCH_URL");
   EXPECT_EQ(unset.code, 64);
   EXPECT_NE(Sentence(unset).find("WEIR_NO_SUCH_URL"), std::string::npos);
+}
+
+TEST_F(BadConfig, ParametersThatAreNoneAndOnesThatAreUsed) {
+  db_.Exec("CREATE TABLE t AS SELECT i FROM generate_series(1, 10) i");
+  const std::string config = folder_.Write(
+      "weir.yaml", "source:\n  type: postgres\n  url_env: WEIR_URL\n"
+                   "exports:\n  - name: few\n    query: SELECT i FROM t WHERE i <= ${MOST}\n"
+                   "    format: csv\n    destination: {type: local, path: out}\n");
+  std::filesystem::current_path(folder_.path());
+  const auto run = [&](const std::vector<std::string>& params) {
+    std::vector<std::string> argv = {WEIR_PROGRAM, "run", "-c", config, "--quiet"};
+    for (const std::string& param : params) argv.insert(argv.end(), {"-p", param});
+    return RunProgram(argv, {"WEIR_URL=" + db_.url(), "MOST=4"});
+  };
+  const Ended no_value = run({"MOST"});
+  EXPECT_EQ(no_value.code, 64);
+  EXPECT_EQ(Sentence(no_value), "-p takes NAME=VALUE, and what it was given has no '='");
+  const Ended twice = run({"MOST=1", "MOST=2"});
+  EXPECT_EQ(twice.code, 64);
+  EXPECT_EQ(Sentence(twice), "-p gives 'MOST' twice; keep one");
+  EXPECT_FALSE(files_.Exists(Out()));
+
+  EXPECT_EQ(run({"OTHER=1"}).code, 0);  // The environment's.
+  EXPECT_EQ(folder_.Read("out/few/part-00000.csv"), "i\r\n1\r\n2\r\n3\r\n4\r\n");
+  EXPECT_EQ(run({"MOST=2", "OTHER=1"}).code, 0);
+  EXPECT_EQ(folder_.Read("out/few/part-00000.csv"), "i\r\n1\r\n2\r\n");
 }
 
 TEST_F(BadConfig, AStateFileFromTheFutureIsRefusedAndKept) {

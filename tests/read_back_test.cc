@@ -1,6 +1,12 @@
-// Independent readers agree with PostgreSQL on what weir wrote: see read_back.py.
+// Independent readers agree with PostgreSQL on what weir wrote (see read_back.py), and find it laid
+// out as the configuration says; and the demo, which is its own reader.
 #include <gtest/gtest.h>
 
+#include <iterator>
+#include <numeric>
+#include <sstream>
+
+#include "tests/support/copy_stream.h"
 #include "tests/support/folder.h"
 #include "tests/support/postgres.h"
 #include "tests/support/program.h"
@@ -105,17 +111,8 @@ std::string CaptureCsv(const std::string& url, const std::string& select) {
   const auto connection =
       pg::Connection::Open(pg::Target::Parse(url).value(), "weir/test", never).value();
   EXPECT_TRUE(connection->Exec("SET TimeZone = 'UTC'").ok());
-  const auto started = connection->StartCopyOut(
-      "COPY (" + select + ") TO STDOUT (FORMAT csv, HEADER, NULL '<null>')");
-  EXPECT_TRUE(started.ok()) << started.error().message;
-  std::string text;
-  sys::Duration waited{0};
-  while (true) {
-    const auto piece = connection->NextCopyData(sys::Duration{0}, &waited);
-    EXPECT_TRUE(piece.ok());
-    if (!piece.ok() || piece.value().empty()) return text;
-    text += AsText(piece.value());
-  }
+  return test::CaptureStream(
+      *connection, "COPY (" + select + ") TO STDOUT (FORMAT csv, HEADER, NULL '<null>')");
 }
 
 TEST(ReadBack, PyarrowAndDuckdbAgreeWithPostgres) {
@@ -131,6 +128,77 @@ TEST(ReadBack, PyarrowAndDuckdbAgreeWithPostgres) {
     const test::Ended compared = test::RunProgram(
         {WEIR_PYTHON, WEIR_READ_BACK, folder.Path("out/public.edges"), expected});
     EXPECT_EQ(compared.code, 0) << compression << "\n" << compared.out << compared.err;
+  }
+}
+
+// The demo reads back what it wrote, and its server has all that harm is measured with.
+TEST(Demo, SaysThatNothingChangedAndMeasuresAllButStandbys) {
+  const test::Ended ended = test::RunProgram({WEIR_PROGRAM, "demo", "--rows", "1000"});
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  for (const char* words : {"the same in both, over 1,000 rows.", "statements_calls ",
+                            "statements_ms ", "buffers_evicted ",
+                            "not measured: replication_lag_max_bytes: no standby is connected"}) {
+    EXPECT_NE(ended.out.find(words), std::string::npos) << words << " not in\n" << ended.out;
+  }
+  EXPECT_EQ(ended.out.find("not measured"), ended.out.rfind("not measured")) << ended.out;
+}
+
+// Rows of each row group of a file, as pyarrow counts them.
+std::vector<int64_t> GroupRows(const std::string& path) {
+  const test::Ended asked = test::RunProgram(
+      {WEIR_PYTHON, "-c",
+       "import sys, pyarrow.parquet as pq\n"
+       "metadata = pq.ParquetFile(sys.argv[1]).metadata\n"
+       "print(*(metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)))",
+       path});
+  EXPECT_EQ(asked.code, 0) << asked.err;
+  std::istringstream words(asked.out);
+  return {std::istream_iterator<int64_t>(words), std::istream_iterator<int64_t>()};
+}
+
+// Rows are of 1 KiB and not compressed, so that 1024 of them are about 1 MiB raw and encoded.
+TEST(ReadBack, RowGroupsEndWhereTheConfigurationSays) {
+  struct Case {
+    const char* parquet;
+    int64_t least_rows;  // Of each group but the last.
+    int64_t most_rows;
+  };
+  constexpr int64_t kRows = 40'000;
+  constexpr Case kCases[] = {
+      {"{}", 23'000, 30'000},  // 24 MiB encoded, and a batch.
+      {"{target_row_group_mb: 8}", 7'800, 13'500},
+      {"{row_group_strategy: fixed_memory}", kRows, kRows},
+      {"{row_group_strategy: fixed_memory, target_row_group_mb: 30}", 29'000, 36'000},
+      {"{row_group_strategy: fixed_memory, max_row_group_mb: 8}", 7'800, 13'500},
+      {"{row_group_strategy: fixed_rows, row_group_rows: 5000}", 5'000, 10'000},
+      {"{row_group_strategy: fixed_rows, row_group_rows: 30000}", 30'000, 36'000},
+      {"{row_group_strategy: fixed_rows, row_group_rows: 30000, max_row_group_mb: 8}", 7'800,
+       13'500},
+  };
+  test::Database db;
+  db.Exec(fmt::format("CREATE TABLE t AS SELECT i, repeat(md5(i::text), 32) AS b "
+                      "FROM generate_series(1, {}) AS i",
+                      kRows));
+  const test::TempFolder folder;
+  for (const Case& row : kCases) {
+    SCOPED_TRACE(row.parquet);
+    const std::string config = folder.Write(
+        "weir.yaml",
+        fmt::format("source: {{type: postgres, url_env: WEIR_URL}}\n"
+                    "exports:\n  - {{name: t, table: t, format: parquet, compression: none, "
+                    "parquet: {}, destination: {{type: local, path: '{}'}}}}\n",
+                    row.parquet, folder.path()));
+    const test::Ended ran = test::RunProgram({WEIR_PROGRAM, "run", "-c", config, "--quiet"},
+                                             {"WEIR_URL=" + db.url()});
+    ASSERT_EQ(ran.code, 0) << ran.err;
+    const std::vector<int64_t> groups = GroupRows(folder.Path("t/part-00000.parquet"));
+    ASSERT_FALSE(groups.empty());
+    EXPECT_EQ(std::accumulate(groups.begin(), groups.end(), int64_t{0}), kRows);
+    EXPECT_EQ(groups.size() == 1, row.least_rows == kRows);
+    for (size_t at = 0; at + 1 < groups.size(); ++at) {
+      EXPECT_GE(groups[at], row.least_rows);
+      EXPECT_LE(groups[at], row.most_rows);
+    }
   }
 }
 

@@ -10,6 +10,9 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 readonly BINARY=build/release/weir
 readonly STAGE=build/package
+# Debian packages whose headers are compiled into the program.
+readonly HEADER_PACKAGES=(
+  libcli11-dev libfmt-dev libspdlog-dev libxxhash-dev libyaml-cpp-dev nlohmann-json3-dev)
 # What belongs to the C library, and must come from the system it runs on.
 readonly SYSTEM_LIBRARIES='^(linux-vdso|ld-linux-x86-64|lib(c|m|dl|rt|pthread|resolv|util|anl))\.so'
 
@@ -45,7 +48,7 @@ AddLicence() {
 
 # Copies the program and the libraries named on standard input ("name path") to $1.
 Stage() {
-  local root=$1 name path
+  local root=$1 name path package
   mkdir -p "$root/bin" "$root/lib" "$root/licences"
   install -m 755 "$BINARY" "$root/bin/weir"
   strip "$root/bin/weir"
@@ -54,7 +57,39 @@ Stage() {
     strip --strip-unneeded "$root/lib/$name"
     AddLicence "$path" "$root/licences"
   done
-  cp README.md "$root/"
+  for package in "${HEADER_PACKAGES[@]}"; do
+    cp "/usr/share/doc/$package/copyright" "$root/licences/$package.txt"
+  done
+  cp README.md LICENSE "$root/"
+}
+
+# Says what the Debian package at $1 holds and under which licences. Its libraries are those named
+# here; Stage gave it their texts.
+WriteCopyright() {
+  local library
+  for library in "$1"/usr/lib/weir/lib/*; do
+    case "${library##*/}" in
+      libarrow.so*|libparquet.so*) ;;
+      *) Fail "the copyright file does not tell the licence of ${library##*/}" ;;
+    esac
+  done
+  [ -s "$1/usr/share/doc/weir/licences/arrow.txt" ] || Fail "Arrow's licence is not packed"
+  cat >"$1/usr/share/doc/weir/copyright" <<END
+weir
+Copyright 2026 the weir authors
+Licensed under the Apache License, version 2.0.
+
+/usr/lib/weir/lib holds Apache Arrow C++ and Parquet C++ (libarrow, libparquet), as built for the
+pyarrow wheel.
+Copyright the Apache Software Foundation and others
+Licensed under the Apache License, version 2.0. The licences of what is built into them are in
+/usr/share/doc/weir/licences/arrow.txt, the notices in arrow-notice.txt beside it.
+
+Headers of these Debian packages are compiled into /usr/lib/weir/bin/weir; their licences are beside
+those: ${HEADER_PACKAGES[*]}.
+
+The text of the Apache License, version 2.0, is in /usr/share/common-licenses/Apache-2.0.
+END
 }
 
 MakeTarball() {
@@ -71,6 +106,8 @@ MakeDeb() {
   mkdir -p "$root/usr/bin" "$root/usr/share/doc/weir" "$root/DEBIAN" "$STAGE/debian"
   ln -s ../lib/weir/bin/weir "$root/usr/bin/weir"
   mv "$root/usr/lib/weir/licences" "$root/usr/lib/weir/README.md" "$root/usr/share/doc/weir/"
+  rm "$root/usr/lib/weir/LICENSE"  # Debian's copy of it is named in the copyright file.
+  WriteCopyright "$root"
   touch "$STAGE/debian/control"  # dpkg-shlibdeps wants to stand in a source package.
   depends=$(cd "$STAGE" && dpkg-shlibdeps -O -l"deb/usr/lib/weir/lib" \
     "deb/usr/lib/weir/bin/weir" deb/usr/lib/weir/lib/* 2>build.log) ||

@@ -36,6 +36,7 @@ echo "== tarball"
 mkdir -p "$work/root/srv/any folder"
 tar -xzf "build/weir-$version-linux-x86_64.tar.gz" -C "$work/root/srv/any folder"
 Check "/srv/any folder/weir-$version-linux-x86_64/bin/weir"
+cmp LICENSE "$work/root/srv/any folder/weir-$version-linux-x86_64/LICENSE"
 rm -rf "$work/root/srv/any folder"
 
 echo "== deb"
@@ -47,6 +48,8 @@ cp /etc/resolv.conf "$work/root/etc/resolv.conf"
     apt-get -qq install -y --no-install-recommends /weir.deb
 } >"$work/apt.log" 2>&1 || { tail "$work/apt.log" >&2; exit 1; }
 Check /usr/bin/weir
+grep -q libparquet "$work/root/usr/share/doc/weir/copyright"
+[ -s "$work/root/usr/share/doc/weir/licences/arrow.txt" ]
 chroot "$work/root" dpkg --remove weir >/dev/null
 if [ -e "$work/root/usr/lib/weir" ]; then echo "package_test: removal leaves files" >&2; exit 1; fi
 echo "both packages run on a clean Debian 12"

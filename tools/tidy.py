@@ -69,6 +69,9 @@ class Tree:
     def lines(self, path: str) -> Iterator[tuple[int, str]]:
         return enumerate(self.text(path).splitlines(), 1)
 
+    def all_lines(self) -> Iterator[tuple[str, int, str]]:
+        return ((path, number, line) for path in self.paths for number, line in self.lines(path))
+
     def cpp(self) -> list[str]:
         return [path for path in self.paths if path.endswith((".cc", ".h"))]
 
@@ -303,11 +306,10 @@ def check_function_lengths(tree: Tree) -> Problems:
 
 
 def check_line_lengths(tree: Tree) -> Problems:
-    for path in tree.paths:
-        if path.endswith(CODE_SUFFIXES) or path.endswith("CMakeLists.txt"):
-            for number, line in tree.lines(path):
-                if len(line) > MAX_COLUMNS:
-                    yield path, number, f"{len(line)} columns; at most {MAX_COLUMNS}"
+    for path, number, line in tree.all_lines():
+        code = path.endswith((*CODE_SUFFIXES, "CMakeLists.txt"))
+        if code and len(line) > MAX_COLUMNS:
+            yield path, number, f"{len(line)} columns; at most {MAX_COLUMNS}"
 
 
 def check_names(tree: Tree) -> Problems:
@@ -336,11 +338,9 @@ def check_sleeps(tree: Tree) -> Problems:
 
 
 def check_marks(tree: Tree) -> Problems:
-    for path in tree.paths:
-        for number, line in tree.lines(path):
-            match = MARKS.search(line)
-            if match:
-                yield path, number, f"{match[0]}: do it, or file it"
+    for path, number, line in tree.all_lines():
+        if match := MARKS.search(line):
+            yield path, number, f"{match[0]}: do it, or file it"
 
 
 # ---- Documents, places --------------------------------------------------------------------------
@@ -372,14 +372,12 @@ def check_readmes(tree: Tree) -> Problems:
 
 def check_places(tree: Tree) -> Problems:
     """Nothing in the repository depends on one machine or names where packages come from."""
-    for path in tree.paths:
-        for number, line in tree.lines(path):
-            machine = MACHINE_PATH.search(line)
-            if machine:
-                yield path, number, f"{machine[0]}... is a path of one machine"
-            for host in URL_HOST.findall(line) + BARE_HOST.findall(line):
-                if not KNOWN_HOST.fullmatch(host):
-                    yield path, number, f"names the host {host}"
+    for path, number, line in tree.all_lines():
+        if machine := MACHINE_PATH.search(line):
+            yield path, number, f"{machine[0]}... is a path of one machine"
+        for host in URL_HOST.findall(line) + BARE_HOST.findall(line):
+            if not KNOWN_HOST.fullmatch(host):
+                yield path, number, f"names the host {host}"
 
 
 RULES = (check_layers, check_own_header_first, check_doors, check_sources_reached,

@@ -59,8 +59,8 @@ std::vector<pg::CopyColumn> ColumnsOf(pg::Connection& connection, const std::str
   return columns;
 }
 
-std::string CaptureCopy(pg::Connection& connection, const std::string& select) {
-  const Status started = connection.StartCopyOut(pg::CopySql(select));
+std::string CaptureStream(pg::Connection& connection, const std::string& copy) {
+  const Status started = connection.StartCopyOut(copy);
   if (!started.ok()) AssertionFailed(started.error().message.c_str(), __FILE__, __LINE__);
   std::string stream;
   while (true) {
@@ -69,6 +69,10 @@ std::string CaptureCopy(pg::Connection& connection, const std::string& select) {
     if (piece.empty()) return stream;
     stream += AsText(piece);
   }
+}
+
+std::string CaptureCopy(pg::Connection& connection, const std::string& select) {
+  return CaptureStream(connection, pg::CopySql(select));
 }
 
 std::string ShowValue(const table::ColumnData& column, int64_t row) {

@@ -27,6 +27,8 @@ pg::CopyColumn PlainColumn(const std::string& name, table::Kind kind);
 
 /// The columns of `select`, as the type map decides; failures abort.
 std::vector<pg::CopyColumn> ColumnsOf(pg::Connection& connection, const std::string& select);
+/// Every byte that a COPY ... TO STDOUT gives; failures abort.
+std::string CaptureStream(pg::Connection& connection, const std::string& copy);
 /// Every byte of COPY (select) TO STDOUT (FORMAT binary); failures abort.
 std::string CaptureCopy(pg::Connection& connection, const std::string& select);
 

@@ -11,6 +11,7 @@
 #include <csignal>
 
 #include "weir/base/assert.h"
+#include "weir/sys/clock.h"
 
 extern char** environ;
 
@@ -67,8 +68,8 @@ bool Program::EndsWithin(int milliseconds) {
 }
 
 bool Program::Until(const std::function<bool()>& condition) {
-  const auto deadline = std::chrono::steady_clock::now() + kConditionBound;
-  while (std::chrono::steady_clock::now() < deadline) {
+  const sys::Duration deadline = sys::SteadyNow() + kConditionBound;
+  while (sys::SteadyNow() < deadline) {
     if (condition()) return true;
     if (EndsWithin(kLookMillis)) return false;
   }

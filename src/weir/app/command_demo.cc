@@ -40,6 +40,7 @@ class Stage {
                                                      .keep = options.keep,
                                                      .durable = false,
                                                      .listen_tcp = false,
+                                                     .meters = true,
                                                      .settings = {{"shared_buffers", "256MB"}}}));
     stage->output_ = stage->server_->folder() + "-out";
     WEIR_DO(workshop.files.MakeFolder(stage->output_));

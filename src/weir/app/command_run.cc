@@ -14,6 +14,7 @@ namespace {
 struct Options {
   std::string config_path;
   std::vector<std::string> exports;
+  std::vector<std::string> params;
   OutputStyle output;
 };
 
@@ -40,19 +41,23 @@ Result<pg::Target> TargetOf(const config::SourceConfig& source, sys::Files& file
 }
 
 Result<extract::ExportJob> JobOf(const config::Config& config, const config::ExportConfig& one,
-                                 const pg::Target& target, Workshop& workshop) {
+                                 const pg::Target& target, const config::GetEnv& query_variables,
+                                 Workshop& workshop) {
   extract::ExportJob job;
   job.name = one.name;
   job.source.target = target;
   job.source.table = one.table;
   if (!one.table.has_value()) {
-    WEIR_TRY(job.source.query, config::ReadQuery(config, one, workshop.files));
+    WEIR_TRY(job.source.query, config::ReadQuery(config, one, workshop.files, query_variables));
   }
   job.folder = config::OutputFolder(one, sys::FormatUtc(workshop.clock.WallMillis()).substr(0, 10));
   job.format =
       one.format == config::Format::kCsv ? extract::Format::kCsv : extract::Format::kParquet;
   job.parquet.compression = CompressionOf(one.compression);
   job.parquet.level = one.compression_level;
+  job.parquet.row_group_raw_bytes = one.row_groups.raw_bytes;
+  job.parquet.row_group_rows = one.row_groups.rows.value_or(job.parquet.row_group_rows);
+  if (!one.row_groups.encoded_bound) job.parquet.row_group_encoded_bytes = INT64_MAX;
   job.options.skip_empty = one.skip_empty;
   job.options.max_file_bytes = one.max_file_bytes;
   ApplyTuning(one.tuning, job);
@@ -82,13 +87,17 @@ Result<std::vector<const config::ExportConfig*>> Choose(const config::Config& co
 }
 
 Result<std::vector<extract::ExportJob>> JobsOf(const Options& options, Workshop& workshop) {
+  WEIR_TRY(const config::Params params, config::ParseParams(options.params));
+  const config::GetEnv variables = config::WithParams(params, config::ProcessEnv);
   WEIR_TRY(const config::Config config,
-           config::LoadConfigFile(options.config_path, workshop.files, config::ProcessEnv));
+           config::LoadConfigFile(options.config_path, workshop.files, variables));
   WEIR_TRY(const auto chosen, Choose(config, options.exports));
   WEIR_TRY(const pg::Target target, TargetOf(config.source, workshop.files));
   std::vector<extract::ExportJob> jobs;
   for (const config::ExportConfig* one : chosen) {
-    WEIR_TRY(extract::ExportJob job, JobOf(config, *one, target, workshop), "export {}", one->name);
+    WEIR_TRY(extract::ExportJob job,
+             JobOf(config, *one, target, params.empty() ? nullptr : variables, workshop),
+             "export {}", one->name);
     jobs.push_back(std::move(job));
   }
   return jobs;
@@ -112,6 +121,9 @@ void AddRun(CLI::App& app, Action& action) {
       ->required()->type_name("FILE");
   command->add_option("-e,--export", options->exports, "Only this export; may be repeated")
       ->type_name("NAME")->take_all();
+  command->add_option("-p,--param", options->params,
+                      "What ${NAME} in FILE stands for; may be repeated")
+      ->type_name("NAME=VALUE")->allow_extra_args(false);
   command->add_flag("--json", options->output.json, "One JSON object per export on stdout");
   command->add_flag("--quiet", options->output.quiet, "No progress, no summary");
   command->callback([options, &action] { action = [options] { return RunRunCommand(*options); }; });

@@ -6,10 +6,6 @@
 namespace weir::config {
 namespace {
 
-bool IsNameByte(char c, bool first) {
-  return c == '_' || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z') || (!first && c >= '0' && c <= '9');
-}
-
 // What stands there, for "expected ..., found ...".
 std::string Found(const Node& node) {
   switch (node.kind) {
@@ -111,34 +107,9 @@ Error Block::Expected(std::string_view key, std::string_view wanted) const {
 }
 
 Result<std::string> Block::Expanded(std::string_view key, const Node& value) const {
-  std::string out;
-  std::string_view rest = value.text;
-  while (true) {
-    const size_t dollar = rest.find("${");
-    if (dollar == rest.npos) return out.append(rest);
-    if (dollar > 0 && rest[dollar - 1] == '$') {  // $${ stands for ${.
-      out.append(rest.substr(0, dollar - 1)).append("${");
-      rest.remove_prefix(dollar + 2);
-      continue;
-    }
-    out.append(rest.substr(0, dollar));
-    rest.remove_prefix(dollar + 2);
-    size_t length = 0;
-    while (length < rest.size() && IsNameByte(rest[length], length == 0)) ++length;
-    if (length == 0 || length == rest.size() || rest[length] != '}') {
-      return Wrong(key, "'${' must be followed by a variable's name and '}'; write $${ for the "
-                        "characters themselves");
-    }
-    const std::string name(rest.substr(0, length));
-    const auto found = context_->get_env(name);
-    if (!found.has_value()) {
-      return Wrong(key, fmt::format("environment variable '{0}' is not set; set it, or write "
-                                    "$${{{0}}} for the characters themselves",
-                                    name));
-    }
-    out.append(*found);
-    rest.remove_prefix(length + 1);
-  }
+  auto text = ExpandVariables(value.text, context_->get_env);
+  if (!text.ok()) return Wrong(key, text.error().message);
+  return text;
 }
 
 Result<std::optional<std::string>> Block::Text(std::string_view key) const {

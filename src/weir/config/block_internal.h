@@ -20,6 +20,9 @@ struct Context {
   const GetEnv& get_env;
 };
 
+/// What a size in MB may be at most: 16 TiB.
+inline constexpr int64_t kMaxMegabytes = int64_t{1} << 24;
+
 /// A word that a key may be set to.
 struct Word {
   std::string_view text;

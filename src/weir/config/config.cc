@@ -1,7 +1,6 @@
 #include "weir/config/config.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 #include <map>
 #include <set>
@@ -34,6 +33,13 @@ constexpr Word kReads[] = {{"copy"}, {"cursor", kLater}};
 constexpr Word kFormats[] = {{"parquet"}, {"csv"}};
 constexpr Word kCompressions[] = {{"none"}, {"snappy"}, {"gzip"}, {"lz4"}, {"zstd"}};
 constexpr Word kCompressionProfiles[] = {{"none"}, {"fast"}, {"balanced"}, {"compact"}};
+enum class RowGroupStrategy { kAuto, kFixedRows, kFixedMemory };
+constexpr Word kRowGroupStrategies[] = {{"auto"}, {"fixed_rows"}, {"fixed_memory"}};
+constexpr int64_t kMostRowGroupRows = 10'000'000;
+constexpr int64_t kTargetRowGroupMb = 128;
+// The ceiling of fixed_rows when none is written. What these values take encoded is held in memory
+// until the group ends, and the profile `safe` lets the process have 2048 MB.
+constexpr int64_t kMostRowGroupMb = 1024;
 constexpr Word kDestinationTypes[] = {
     {"local"}, {"s3", kLater}, {"gcs", kLater}, {"azure", kLater}, {"stdout", kLater}};
 
@@ -217,6 +223,49 @@ Status ReadCompression(const Block& block, ExportConfig& one) {
   return Ok();
 }
 
+Status CheckRowGroups(const Block& block, RowGroupStrategy strategy) {
+  const bool by_rows = strategy == RowGroupStrategy::kFixedRows;
+  if (by_rows && !block.Has("row_group_rows")) {
+    return block.Wrong("row_group_rows", "is missing; row_group_strategy: fixed_rows needs it");
+  }
+  if (!by_rows && block.Has("row_group_rows")) {
+    return block.Wrong("row_group_rows", "goes with row_group_strategy: fixed_rows; write that, or "
+                                         "remove it");
+  }
+  if (by_rows && block.Has("target_row_group_mb")) {
+    return block.Wrong("target_row_group_mb", "does not go with row_group_strategy: fixed_rows; "
+                                              "write max_row_group_mb for a ceiling");
+  }
+  return Ok();
+}
+
+Result<RowGroups> ReadRowGroups(const Block& parent, Format format) {
+  RowGroups groups;
+  WEIR_TRY(const auto block, parent.Inner("parquet", kParquetBlock));
+  if (!block.has_value()) return groups;
+  if (format != Format::kParquet) {
+    return parent.Wrong("parquet", "CSV files have no row groups; remove it, or write "
+                                   "'format: parquet'");
+  }
+  WEIR_TRY(const auto written, block->OneOf("row_group_strategy", kRowGroupStrategies));
+  const auto strategy = static_cast<RowGroupStrategy>(written.value_or(0));
+  WEIR_TRY(groups.rows, block->Number("row_group_rows", 1, kMostRowGroupRows));
+  WEIR_TRY(const auto target_mb, block->Number("target_row_group_mb", 1, kMaxMegabytes));
+  WEIR_TRY(const auto most_mb, block->Number("max_row_group_mb", 1, kMaxMegabytes));
+  WEIR_DO(CheckRowGroups(*block, strategy));
+  if (most_mb.has_value() && target_mb.value_or(0) > *most_mb) {
+    return block->Wrong("max_row_group_mb", fmt::format("is below target_row_group_mb, {}; keep "
+                                                        "the smaller of the two",
+                                                        *target_mb));
+  }
+  groups.encoded_bound = strategy == RowGroupStrategy::kAuto;
+  const int64_t own_mb = target_mb.value_or(kTargetRowGroupMb);
+  groups.raw_bytes = strategy == RowGroupStrategy::kFixedRows
+                         ? most_mb.value_or(kMostRowGroupMb) * kMiB
+                         : std::min(own_mb, most_mb.value_or(own_mb)) * kMiB;
+  return groups;
+}
+
 // Refuses braces that OutputFolder would leave in the path.
 Status CheckPlaceholders(const Block& block, std::string_view path) {
   for (size_t open = path.find('{'); open != path.npos; open = path.find('{', open + 1)) {
@@ -258,6 +307,7 @@ Result<ExportConfig> ReadExport(const Block& block, const SourceRead& source) {
   }
   one.format = static_cast<Format>(*format);
   WEIR_DO(ReadCompression(block, one));
+  WEIR_TRY(one.row_groups, ReadRowGroups(block, one.format));
   WEIR_TRY(const auto skip_empty, block.Switch("skip_empty"));
   one.skip_empty = skip_empty.value_or(false);
   WEIR_TRY(const auto max_file_size, block.Text("max_file_size"));
@@ -336,12 +386,6 @@ void ReplaceAll(std::string& text, std::string_view from, std::string_view to) {
 
 }  // namespace
 
-std::optional<std::string> ProcessEnv(const std::string& name) {
-  const char* value = std::getenv(name.c_str());
-  if (value == nullptr) return std::nullopt;
-  return value;
-}
-
 std::string_view TlsModeName(TlsMode mode) { return kTlsModes[static_cast<size_t>(mode)].text; }
 std::string_view FormatName(Format format) { return kFormats[static_cast<size_t>(format)].text; }
 std::string_view CompressionName(Compression compression) {
@@ -383,13 +427,19 @@ std::string OutputFolder(const ExportConfig& config, std::string_view date_utc) 
   return folder;
 }
 
-Result<std::string> ReadQuery(const Config& config, const ExportConfig& one, sys::Files& files) {
+Result<std::string> ReadQuery(const Config& config, const ExportConfig& one, sys::Files& files,
+                              const GetEnv& variables) {
   if (!one.query.empty()) return one.query;
   WEIR_ASSERT(!one.query_file.empty());
   const std::string path = sys::JoinPath(sys::ParentPath(config.path), one.query_file);
   auto text = files.Read(path, kMaxQueryBytes);
   if (!text.ok()) {
     return Fail(Code::kUsage, "query_file of export '{}': {}", one.name, text.error().message);
+  }
+  if (variables) text = ExpandVariables(text.value(), variables);
+  if (!text.ok()) {
+    return Fail(Code::kUsage, "query_file of export '{}': '{}': {}", one.name, path,
+                text.error().message);
   }
   std::string query = WithoutSemicolon(std::move(text).value());
   if (query.empty()) {

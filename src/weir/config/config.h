@@ -2,7 +2,6 @@
 // Config: what a weir.yaml asks for, checked and filled with defaults. Keys and meanings:
 //         docs/config.md.
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -10,16 +9,11 @@
 
 #include "weir/base/result.h"
 #include "weir/base/secret.h"
+#include "weir/config/variables.h"
 #include "weir/pg/table_name.h"
 #include "weir/sys/files.h"
 
 namespace weir::config {
-
-/// Looks up an environment variable; nothing when it is not set.
-using GetEnv = std::function<std::optional<std::string>(const std::string& name)>;
-
-/// Reads the process's own environment.
-std::optional<std::string> ProcessEnv(const std::string& name);
 
 enum class TlsMode : uint8_t { kDisable, kRequire, kVerifyCa, kVerifyFull };
 
@@ -87,6 +81,15 @@ enum class Compression : uint8_t { kNone, kSnappy, kGzip, kLz4, kZstd };
 std::string_view FormatName(Format format);                 ///< "parquet", "csv".
 std::string_view CompressionName(Compression compression);  ///< "none", "snappy", ...
 
+/// When a row group ends: at the first of these.
+struct RowGroups {
+  int64_t raw_bytes = 128 << 20;  ///< Of values.
+  std::optional<int64_t> rows;    ///< Absent: the writer's own limit.
+  bool encoded_bound = true;      ///< Also when it is as large as weir likes it, encoded.
+
+  friend bool operator==(const RowGroups&, const RowGroups&) = default;
+};
+
 /// One export. Exactly one of table, query and query_file is set. Mode is full, read is copy,
 /// destination is a local folder, parallel is 1: this version has no others.
 struct ExportConfig {
@@ -100,6 +103,7 @@ struct ExportConfig {
   Format format = Format::kParquet;
   Compression compression = Compression::kZstd;  ///< kNone for CSV.
   std::optional<int> compression_level;          ///< Absent: weir's choice for that compression.
+  RowGroups row_groups;
   bool skip_empty = false;                       ///< No file when the export has no rows.
   int64_t max_file_bytes = 0;                    ///< A new file begins past this. 0: one file.
 
@@ -123,7 +127,7 @@ inline constexpr int64_t kMaxConfigBytes = 1 << 20;
 /// Reads a configuration from YAML text. `path` names it in messages and is where query_file
 /// starts.
 ///
-/// ${NAME} in any value is replaced by that environment variable; $${ stands for ${ itself.
+/// ${NAME} in any value is replaced by what `get_env` finds; $${ stands for ${ itself.
 /// Cost:    linear in the text; depth, number of values and alias expansion are bounded.
 /// Errors:  kUsage, one sentence with the path, the key and its line; never a value that may be
 ///          secret.
@@ -137,7 +141,9 @@ Result<Config> LoadConfigFile(const std::string& path, sys::Files& files, const 
 /// {export} or {table}. `date_utc` is what {date} becomes, "2026-11-30".
 std::string OutputFolder(const ExportConfig& config, std::string_view date_utc);
 
-/// The query of an export that has one: its text, or its file's. Errors: kUsage.
-Result<std::string> ReadQuery(const Config& config, const ExportConfig& one, sys::Files& files);
+/// The query of an export that has one: its text, or its file's. `variables`, when given, replaces
+/// ${NAME} in the file as LoadConfig does in values. Errors: kUsage.
+Result<std::string> ReadQuery(const Config& config, const ExportConfig& one, sys::Files& files,
+                              const GetEnv& variables = nullptr);
 
 }  // namespace weir::config

@@ -30,6 +30,7 @@ void LoadAndUse(std::string_view text) {
     WEIR_ASSERT(subjects == 1);
     WEIR_ASSERT(!OutputFolder(one, "2026-11-30").empty());
     WEIR_ASSERT(one.tuning.batch_size > 0);
+    WEIR_ASSERT(one.row_groups.raw_bytes > 0 && one.row_groups.rows.value_or(1) > 0);
   }
 }
 

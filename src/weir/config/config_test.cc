@@ -35,6 +35,7 @@ struct Document {
   std::string tls;
   std::string source_tuning;
   std::string one = "name: a, table: t, format: parquet";
+  std::string parquet;
   std::string destination = "type: local, path: out";
   std::string tuning;
 
@@ -44,6 +45,7 @@ struct Document {
     if (!tls.empty()) text += ", tls: {" + tls + "}";
     if (!source_tuning.empty()) text += ", tuning: {" + source_tuning + "}";
     text += "}\nexports: [{" + one;
+    if (!parquet.empty()) text += ", parquet: {" + parquet + "}";
     if (!destination.empty()) text += ", destination: {" + destination + "}";
     if (!tuning.empty()) text += ", tuning: {" + tuning + "}";
     return text + "}]\n";
@@ -131,6 +133,17 @@ const std::vector<Accepted> kAccepted = {
      [](const C& c) { return c.exports[0].max_file_bytes == 64 << 20; }},
     {&kExportBlock, "skip_empty", [](D& d) { d.one += ", skip_empty: true"; },
      [](const C& c) { return c.exports[0].skip_empty; }},
+    {&kExportBlock, "parquet", [](D& d) { d.one += ", parquet: {}"; },
+     [](const C& c) { return c.exports[0].row_groups == RowGroups{}; }},
+    {&kParquetBlock, "row_group_strategy", [](D& d) { d.parquet = "row_group_strategy: auto"; },
+     [](const C& c) { return c.exports[0].row_groups == RowGroups{}; }},
+    {&kParquetBlock, "row_group_rows",
+     [](D& d) { d.parquet = "row_group_strategy: fixed_rows, row_group_rows: '${ROWS}'"; },
+     [](const C& c) { return c.exports[0].row_groups.rows == 777; }},
+    {&kParquetBlock, "target_row_group_mb", [](D& d) { d.parquet = "target_row_group_mb: 64"; },
+     [](const C& c) { return c.exports[0].row_groups.raw_bytes == 64 << 20; }},
+    {&kParquetBlock, "max_row_group_mb", [](D& d) { d.parquet = "max_row_group_mb: 8"; },
+     [](const C& c) { return c.exports[0].row_groups.raw_bytes == 8 << 20; }},
     {&kExportBlock, "destination", [](D&) {}, [](const C&) { return true; }},
     {&kExportBlock, "tuning", [](D& d) { d.tuning = "throttle_ms: 0"; },
      [](const C& c) {
@@ -183,6 +196,7 @@ std::string With(const BlockKind& kind, const std::string& setting, std::string*
   if (&kind == &kSourceBlock) document.source += ", " + setting, path = "source";
   if (&kind == &kTlsBlock) document.tls = setting, path = "source.tls";
   if (&kind == &kExportBlock) document.one += ", " + setting, path = "exports[0]";
+  if (&kind == &kParquetBlock) document.parquet = setting, path = "exports[0].parquet";
   if (&kind == &kDestinationBlock) {
     document.destination += ", " + setting, path = "exports[0].destination";
   }
@@ -281,6 +295,39 @@ TEST(Config, AnExportsTuningLiesOverTheSourcesFieldByField) {
   }
 }
 
+struct Grouping {
+  const char* parquet;
+  RowGroups groups;
+};
+
+TEST(Config, RowGroupsEndWhereTheStrategyAndTheCeilingSay) {
+  constexpr int64_t kMb = 1 << 20;
+  const Grouping table[] = {
+      {"", {128 * kMb, std::nullopt, true}},
+      {"row_group_strategy: auto, target_row_group_mb: 256", {256 * kMb, std::nullopt, true}},
+      {"target_row_group_mb: 64, max_row_group_mb: 64", {64 * kMb, std::nullopt, true}},
+      {"max_row_group_mb: 32", {32 * kMb, std::nullopt, true}},
+      {"max_row_group_mb: 512", {128 * kMb, std::nullopt, true}},
+      {"row_group_strategy: fixed_memory", {128 * kMb, std::nullopt, false}},
+      {"row_group_strategy: fixed_memory, target_row_group_mb: 512, max_row_group_mb: 600",
+       {512 * kMb, std::nullopt, false}},
+      {"row_group_strategy: fixed_memory, max_row_group_mb: 32", {32 * kMb, std::nullopt, false}},
+      {"row_group_strategy: fixed_rows, row_group_rows: 1", {1024 * kMb, 1, false}},
+      {"row_group_strategy: fixed_rows, row_group_rows: 10000000, max_row_group_mb: 2048",
+       {2048 * kMb, 10'000'000, false}},
+  };
+  for (const Grouping& row : table) {
+    Document document;
+    document.parquet = row.parquet;
+    const auto loaded = Load(document.Text());
+    ASSERT_TRUE(loaded.ok()) << loaded.error().message;
+    const RowGroups& groups = loaded.value().exports[0].row_groups;
+    EXPECT_EQ(groups.raw_bytes, row.groups.raw_bytes) << row.parquet;
+    EXPECT_EQ(groups.rows, row.groups.rows) << row.parquet;
+    EXPECT_EQ(groups.encoded_bound, row.groups.encoded_bound) << row.parquet;
+  }
+}
+
 struct Refused {
   const BlockKind* kind;
   const char* setting;
@@ -355,6 +402,30 @@ const Refused kRefusedValues[] = {
     {&kExportBlock, "compression: snappy, compression_level: 3",
      "'exports[0].compression_level' (line 2, column 88): snappy does not take level 3; zstd "
      "takes 1 to 22, gzip 0 to 9, the others none"},
+    {&kParquetBlock, "row_group_strategy: fixed_rows",
+     "'exports[0].parquet.row_group_rows' (line 2, column 57): is missing; row_group_strategy: "
+     "fixed_rows needs it"},
+    {&kParquetBlock, "row_group_rows: 5",
+     "'exports[0].parquet.row_group_rows' (line 2, column 74): goes with row_group_strategy: "
+     "fixed_rows; write that, or remove it"},
+    {&kParquetBlock, "row_group_strategy: fixed_memory, row_group_rows: 5",
+     "'exports[0].parquet.row_group_rows' (line 2, column 108): goes with row_group_strategy: "
+     "fixed_rows; write that, or remove it"},
+    {&kParquetBlock, "row_group_strategy: fixed_rows, row_group_rows: 5, target_row_group_mb: 5",
+     "'exports[0].parquet.target_row_group_mb' (line 2, column 130): does not go with "
+     "row_group_strategy: fixed_rows; write max_row_group_mb for a ceiling"},
+    {&kParquetBlock, "target_row_group_mb: 65, max_row_group_mb: 64",
+     "'exports[0].parquet.max_row_group_mb' (line 2, column 101): is below target_row_group_mb, "
+     "65; keep the smaller of the two"},
+    {&kParquetBlock, "row_group_strategy: fixed_rows, row_group_rows: 10000001",
+     "'exports[0].parquet.row_group_rows' (line 2, column 106): expected a whole number from 1 to "
+     "10000000, found '10000001'"},
+    {&kParquetBlock, "row_group_strategy: by_rows",
+     "'exports[0].parquet.row_group_strategy' (line 2, column 78): expected auto, fixed_rows or "
+     "fixed_memory, found 'by_rows'"},
+    {&kParquetBlock, "target_row_group_mb: 0",
+     "'exports[0].parquet.target_row_group_mb' (line 2, column 79): expected a whole number from "
+     "1 to 16777216, found '0'"},
     {&kExportBlock, "tuning: 5",
      "'exports[0].tuning' (line 2, column 56): expected a block of keys, found '5'"},
     {&kSourceBlock, "environment: staging",
@@ -371,8 +442,8 @@ const Refused kRefusedValues[] = {
     {&kSourceBlock, "user: ${NONE}",
      "not valid YAML at line 1, column 45: end of map flow not found"},
     {&kSourceBlock, "user: '${NONE}'",
-     "'source.user' (line 1, column 44): environment variable 'NONE' is not set; set it, or "
-     "write $${NONE} for the characters themselves"},
+     "'source.user' (line 1, column 44): 'NONE' is neither a parameter nor an environment "
+     "variable; give -p NONE=VALUE or set it, or write $${NONE} for the characters themselves"},
     {&kSourceBlock, "user: '${EMPTY}'",
      "'source.user' (line 1, column 44): expected text, found only variables that are empty"},
     {&kSourceBlock, "user: 'a${1x}'",
@@ -471,6 +542,9 @@ TEST(Config, WrongExportsAreRefusedWithPlaceAndRemedy) {
       {"{name: a, table: t, format: csv, compression: zstd}",
        "'exports[0].compression' (line 2, column 57): CSV files are not compressed; write "
        "'compression: none' or 'format: parquet'"},
+      {"{name: a, table: t, format: csv, parquet: {}}",
+       "'exports[0].parquet' (line 2, column 53): CSV files have no row groups; remove it, or "
+       "write 'format: parquet'"},
       {"{name: a, table: t, format: csv}",
        "'exports[0].destination' (line 2, column 11): is missing; write {type: local, path: "
        "FOLDER}"},
@@ -618,6 +692,25 @@ TEST(Config, QueriesComeFromTheFileBesideTheConfiguration) {
             "query_file of export 'a': 'etc/empty.sql' holds no statement");
   one.query = "SELECT 2";
   EXPECT_EQ(ReadQuery(config, one, files).value(), "SELECT 2");
+}
+
+// Dollar signs are common in SQL, so a file is looked through only when there are parameters.
+TEST(Config, VariablesAreReplacedInAQueryFileWhereTheyAreAsked) {
+  sys::MemoryFiles files;
+  ASSERT_TRUE(files.MakeFolder("etc").ok());
+  ASSERT_TRUE(files.WriteWhole("etc/a.sql", "SELECT '${day}', '${NAME}', $${x}$$;").ok());
+  Config config;
+  config.path = "etc/weir.yaml";
+  ExportConfig one;
+  one.name = "a";
+  one.query_file = "a.sql";
+  EXPECT_EQ(ReadQuery(config, one, files).value(), "SELECT '${day}', '${NAME}', $${x}$$");
+  EXPECT_EQ(ReadQuery(config, one, files, WithParams({{"day", "friday"}}, TestEnv)).value(),
+            "SELECT 'friday', 'from_env', ${x}$$");
+  EXPECT_EQ(ReadQuery(config, one, files, TestEnv).error().message,
+            "query_file of export 'a': 'etc/a.sql': 'day' is neither a parameter nor an "
+            "environment variable; give -p day=VALUE or set it, or write $${day} for the "
+            "characters themselves");
 }
 
 TEST(Config, TheOutputFolderIsThePathAndTheExportUnlessThePathNamesIt) {

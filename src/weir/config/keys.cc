@@ -83,10 +83,17 @@ constexpr Key kExportKeys[] = {
     {"load", kLater},
     {"on_schema_drift", kLater},
     {"shape_drift_warn_factor", kLater},
-    {"parquet", kLater},
+    {"parquet", kNow},
     {"cdc", kLater},
     {"read", kNow},
     {"slices", kLater},
+};
+
+constexpr Key kParquetKeys[] = {
+    {"row_group_strategy", kNow},
+    {"row_group_rows", kNow},
+    {"target_row_group_mb", kNow},
+    {"max_row_group_mb", kNow},
 };
 
 constexpr Key kDestinationKeys[] = {
@@ -138,13 +145,14 @@ const BlockKind kRootBlock = {"the top of the file", kRootKeys};
 const BlockKind kSourceBlock = {"source", kSourceKeys};
 const BlockKind kTlsBlock = {"tls", kTlsKeys};
 const BlockKind kExportBlock = {"exports", kExportKeys};
+const BlockKind kParquetBlock = {"parquet", kParquetKeys};
 const BlockKind kDestinationBlock = {"destination", kDestinationKeys};
 const BlockKind kTuningBlock = {"tuning", kTuningKeys};
 
 std::span<const BlockKind* const> BlockKinds() {
-  static constexpr const BlockKind* kKinds[] = {&kRootBlock,   &kSourceBlock,
-                                                &kExportBlock, &kTuningBlock,
-                                                &kDestinationBlock, &kTlsBlock};
+  static constexpr const BlockKind* kKinds[] = {
+      &kRootBlock,        &kSourceBlock, &kExportBlock, &kTuningBlock,
+      &kDestinationBlock, &kTlsBlock,    &kParquetBlock};
   return kKinds;
 }
 

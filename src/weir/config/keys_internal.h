@@ -28,6 +28,7 @@ extern const BlockKind kRootBlock;
 extern const BlockKind kSourceBlock;
 extern const BlockKind kTlsBlock;
 extern const BlockKind kExportBlock;
+extern const BlockKind kParquetBlock;
 extern const BlockKind kDestinationBlock;
 extern const BlockKind kTuningBlock;
 

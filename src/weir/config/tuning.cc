@@ -5,8 +5,7 @@ namespace {
 
 // PostgreSQL counts its time-outs in milliseconds of 32 bits.
 constexpr int64_t kMaxTimeoutSeconds = 2'147'483;
-constexpr int64_t kMaxMegabytes = int64_t{1} << 24;  // 16 TiB.
-constexpr int64_t kMaxPauseMs = 3'600'000;           // An hour.
+constexpr int64_t kMaxPauseMs = 3'600'000;  // An hour.
 
 struct NumberKey {
   std::string_view name;

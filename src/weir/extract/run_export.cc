@@ -189,11 +189,13 @@ Status Record(ledger::Ledger& ledger, const ExportReport& report) {
 // Runs the job until it is done, fails for good, or has no retries left.
 Status PerformWithRetries(const ExportJob& job, const RunContext& context, Progress& progress,
                           ExportReport& report) {
+  bool opened = false;  // Once it was, it may be away for several tries.
   while (true) {
     Run run(job, context, progress, report);
     auto done = run.Perform();
-    const bool again = !done.ok() && done.error().code == Code::kUnavailable &&
-                       run.source_opened() && report.retries < job.retry.max_retries;
+    opened = opened || run.source_opened();
+    const bool again = !done.ok() && done.error().code == Code::kUnavailable && opened &&
+                       report.retries < job.retry.max_retries;
     if (!again) return done;
     ++report.retries;
     const sys::Duration pause = job.retry.PauseBefore(report.retries);

@@ -8,8 +8,6 @@ namespace {
 
 constexpr uint32_t kJsonbOid = 3802;
 
-sys::Duration Now() { return std::chrono::steady_clock::now().time_since_epoch(); }
-
 bool Contains(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
@@ -128,7 +126,7 @@ Status Source::OpenHolder(const SourceRequest& request, const sys::Stop& stop) {
 
 Status Source::Snapshot() {
   WEIR_TRY(mark_, pg::TakeSnapshot(*connection_), "snapshot");
-  snapshot_at_ = Now();
+  snapshot_at_ = sys::SteadyNow();
   return Ok();
 }
 
@@ -178,14 +176,14 @@ table::Schema Source::schema() const {
 Status Source::Close() {
   auto flushed = pg::FlushStatistics(*connection_);
   auto committed = connection_->Exec("COMMIT");
-  closed_at_ = Now();
+  closed_at_ = sys::SteadyNow();
   if (holder_ != nullptr) WEIR_DO(holder_->Exec("COMMIT"));
   WEIR_DO(std::move(flushed));
   return committed;
 }
 
 sys::Duration Source::snapshot_hold() const {
-  return (closed_at_.count() == 0 ? Now() : closed_at_) - snapshot_at_;
+  return (closed_at_.count() == 0 ? sys::SteadyNow() : closed_at_) - snapshot_at_;
 }
 
 }  // namespace weir::extract

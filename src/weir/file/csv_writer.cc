@@ -1,18 +1,13 @@
 #include "weir/file/csv_writer.h"
 
-#include <chrono>
-
 #include "weir/file/value_text.h"
+#include "weir/sys/clock.h"
 #include "weir/sys/hash.h"
 
 namespace weir::file {
 namespace {
 
 constexpr size_t kBufferBytes = 256 << 10;
-
-int64_t NowNanos() {
-  return std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
-}
 
 // RFC 4180, section 2: quote what holds a quote, a comma or a line break. An empty string is quoted
 // as well, to tell it from NULL.
@@ -44,29 +39,29 @@ class CsvWriter final : public TableWriter {
   }
 
   Status Write(table::Batch batch) override {
-    const int64_t start = NowNanos();
+    const sys::Duration start = sys::SteadyNow();
     for (int64_t row = 0; row < batch.row_count; ++row) {
       AppendRow(batch, row);
       if (buffer_.size() >= kBufferBytes) WEIR_DO(Flush());
     }
     rows_ += batch.row_count;
-    encode_nanos_ += NowNanos() - start;
+    encode_ += sys::SteadyNow() - start;
     return Ok();
   }
 
   Result<FilePart> Finish() override {
-    const int64_t start = NowNanos();
+    const sys::Duration start = sys::SteadyNow();
     WEIR_DO(Flush());
-    const int64_t flushed = NowNanos();
+    const sys::Duration flushed = sys::SteadyNow();
     WEIR_DO(file_->Sync());
     WEIR_DO(file_->Close());
-    write_nanos_ += NowNanos() - flushed;
-    encode_nanos_ += NowNanos() - start;
+    write_ += sys::SteadyNow() - flushed;
+    encode_ += sys::SteadyNow() - start;
     return FilePart{relative_path_, rows_, file_->size_bytes(), hash_.Hex()};
   }
 
   int64_t file_bytes() const override { return file_->size_bytes(); }
-  WriteTimes times() const override { return {encode_nanos_ - write_nanos_, write_nanos_}; }
+  WriteTimes times() const override { return {(encode_ - write_).count(), write_.count()}; }
 
  private:
   void AppendRow(const table::Batch& batch, int64_t row) {
@@ -81,11 +76,11 @@ class CsvWriter final : public TableWriter {
   }
 
   Status Flush() {
-    const int64_t start = NowNanos();
+    const sys::Duration start = sys::SteadyNow();
     hash_.Append(AsBytes(buffer_));
     WEIR_DO(file_->Append(AsBytes(buffer_)));
     buffer_.clear();
-    write_nanos_ += NowNanos() - start;
+    write_ += sys::SteadyNow() - start;
     return Ok();
   }
 
@@ -95,8 +90,8 @@ class CsvWriter final : public TableWriter {
   std::string buffer_;
   std::string value_;
   int64_t rows_ = 0;
-  int64_t encode_nanos_ = 0;  // Writing included.
-  int64_t write_nanos_ = 0;
+  sys::Duration encode_{0};  // Writing included.
+  sys::Duration write_{0};
 };
 
 }  // namespace

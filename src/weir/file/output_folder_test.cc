@@ -16,8 +16,8 @@ Manifest ManifestOf(const std::string& run_id) {
 }
 
 // One run: a part that holds the run's id, then the manifest.
-Status RunOnce(sys::Files& files, const std::string& run_id) {
-  WEIR_TRY(const auto folder, OutputFolder::Open(files, kFolder, run_id));
+Status RunOnce(sys::Files& files, const std::string& run_id, const std::string& path = kFolder) {
+  WEIR_TRY(const auto folder, OutputFolder::Open(files, path, run_id));
   WEIR_DO(files.WriteWhole(folder->PathOf("part-00000.csv"), run_id));
   return folder->Publish(ManifestOf(run_id));
 }
@@ -62,6 +62,27 @@ TEST(OutputFolder, GoneWithoutPublishLeavesNothing) {
     EXPECT_FALSE(files.Exists(kFolder));
   }
   EXPECT_TRUE(files.List("out").value().empty());
+}
+
+// Writes down the folders that are synced.
+class WatchedFiles final : public sys::MemoryFiles {
+ public:
+  Status SyncFolder(const std::string& folder) override {
+    synced.push_back(folder);
+    return MemoryFiles::SyncFolder(folder);
+  }
+  std::vector<std::string> synced;
+};
+
+TEST(OutputFolder, EveryNameOnTheWayToTheFolderIsSynced) {
+  using Names = std::vector<std::string>;
+  WatchedFiles files;
+  ASSERT_TRUE(RunOnce(files, "r1", "/srv/out/t").ok());
+  EXPECT_EQ(files.synced,
+            (Names{"/", "/srv", "/srv/out", "/srv/out/.t.r1.building", "/srv/out"}));
+  files.synced.clear();
+  ASSERT_TRUE(RunOnce(files, "r2", "/srv/out/t").ok());
+  EXPECT_EQ(files.synced, (Names{"/srv/out", "/srv/out/.t.r2.building", "/srv/out"}));
 }
 
 // Goal:   whatever step fails, a reader sees the old run whole or the new one whole, and what is

@@ -1,23 +1,12 @@
 #include "weir/ledger/migrations_internal.h"
 
-#include <stdlib.h>
-
-#include <cstdlib>
-
-#include "weir/sys/files.h"
+#include "tests/support/folder.h"
 
 namespace weir::ledger {
 namespace {
 
 class Migrations : public testing::Test {
  protected:
-  Migrations() {
-    if (mkdtemp(folder_.data()) == nullptr) std::abort();
-    EXPECT_TRUE(sys::DiskFiles().WriteWhole(folder_ + "/state.db", "").ok());
-    database_ = Database::Open(folder_ + "/state.db").value();
-  }
-  ~Migrations() override { (void)sys::DiskFiles().Remove(folder_); }
-
   // Every object's name and statement, and the two numbers in the header.
   std::string Schema() {
     auto list = database_
@@ -34,8 +23,8 @@ class Migrations : public testing::Test {
     return database_->QueryInt(fmt::format("SELECT {0} AS value FROM pragma_{0}", pragma)).value();
   }
 
-  std::string folder_ = testing::TempDir() + "weir_migrations_XXXXXX";
-  std::unique_ptr<Database> database_;
+  test::TempFolder folder_;
+  std::unique_ptr<Database> database_ = Database::Open(folder_.Write("state.db", "")).value();
 };
 
 TEST_F(Migrations, AreNumberedFromOneWithoutGaps) {

@@ -10,27 +10,17 @@
 #include <functional>
 #include <thread>
 
+#include "tests/support/folder.h"
 #include "weir/ledger/database_internal.h"
 #include "weir/sys/files.h"
 
 namespace weir::ledger {
 namespace {
 
-// A folder of this test's own, gone afterwards.
-class Folder {
+class Folder : public test::TempFolder {
  public:
-  Folder() {
-    path_ = testing::TempDir() + "weir_ledger_XXXXXX";
-    if (mkdtemp(path_.data()) == nullptr) std::abort();
-  }
-  ~Folder() { (void)sys::DiskFiles().Remove(path_); }
-
-  std::string state() const { return path_ + "/.weir_state.db"; }
-  const std::string& path() const { return path_; }
-  std::vector<std::string> Names() const { return sys::DiskFiles().List(path_).value(); }
-
- private:
-  std::string path_;
+  std::string state() const { return Path(".weir_state.db"); }
+  std::vector<std::string> Names() const { return sys::DiskFiles().List(path()).value(); }
 };
 
 std::unique_ptr<Ledger> OpenOrDie(const std::string& path, sys::Clock& clock) {

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <future>
+#include <thread>
 
 namespace weir::pg {
 namespace {
@@ -119,8 +121,6 @@ Error ConnectError(const PGconn* handle, const Target& target) {
   return FromSqlState("08", reason);
 }
 
-sys::Duration SteadyNow() { return std::chrono::steady_clock::now().time_since_epoch(); }
-
 }  // namespace
 
 Error FromSqlState(std::string_view sqlstate, std::string_view message) {
@@ -178,10 +178,10 @@ Result<std::unique_ptr<Connection>> Connection::Open(Target target,
   }
   const sys::Duration timeout = std::chrono::seconds(
       std::max(2, std::atoi(connection->target_.Get("connect_timeout").c_str())));
-  const sys::Duration deadline = SteadyNow() + timeout;
+  const sys::Duration deadline = sys::SteadyNow() + timeout;
   for (PostgresPollingStatusType status = PGRES_POLLING_WRITING; status != PGRES_POLLING_OK;) {
     const short events = status == PGRES_POLLING_READING ? POLLIN : POLLOUT;
-    const sys::Duration left = deadline - SteadyNow();
+    const sys::Duration left = deadline - sys::SteadyNow();
     if (left.count() <= 0) {
       return Fail(Code::kUnavailable,
                   "cannot connect to {}: no answer within {} s; check host, port and firewall",
@@ -202,13 +202,13 @@ Result<std::unique_ptr<Connection>> Connection::Open(Target target,
 
 // Errors: kCancelled when the stop was asked for, kUnavailable when `timeout` passed (zero: never).
 Status Connection::Await(sys::Duration timeout, short events) {
-  const sys::Duration deadline = SteadyNow() + timeout;
+  const sys::Duration deadline = sys::SteadyNow() + timeout;
   while (true) {
     if (stop_.asked()) return Fail(Code::kCancelled, "stopped on request");
     pollfd watched[2] = {{PQsocket(handle_), events, 0}, {stop_.fd(), POLLIN, 0}};
     int wait_ms = -1;
     if (timeout.count() > 0) {
-      const int64_t left_ms = sys::Millis(deadline - SteadyNow()) + 1;
+      const int64_t left_ms = sys::Millis(deadline - sys::SteadyNow()) + 1;
       if (left_ms <= 0) {
         return Fail(Code::kUnavailable,
                     "the server sent nothing for {} ms; see what holds it up, or raise "
@@ -242,9 +242,9 @@ Error Connection::ResultError(const pg_result* result) const {
 
 Status Connection::WaitForResult(sys::Duration byte_timeout, sys::Duration* waited) {
   while (PQisBusy(handle_) != 0) {
-    const sys::Duration start = SteadyNow();
+    const sys::Duration start = sys::SteadyNow();
     auto ready = Await(byte_timeout, POLLIN);
-    if (waited != nullptr) *waited += SteadyNow() - start;
+    if (waited != nullptr) *waited += sys::SteadyNow() - start;
     if (!ready.ok()) {
       Cancel();
       return ready;
@@ -381,9 +381,9 @@ Result<Bytes> Connection::NextCopyData(sys::Duration byte_timeout, sys::Duration
       return Bytes();
     }
     if (size == -2) return LastError("the COPY stream broke");
-    const sys::Duration start = SteadyNow();
+    const sys::Duration start = sys::SteadyNow();
     auto ready = Await(byte_timeout, POLLIN);
-    *waited += SteadyNow() - start;
+    *waited += sys::SteadyNow() - start;
     if (!ready.ok()) {
       Cancel();
       return std::move(ready).error();
@@ -406,12 +406,18 @@ Status Connection::FinishCopy() {
   return Ok();
 }
 
-void Connection::Cancel() {
-  const std::unique_ptr<PGcancel, decltype(&PQfreeCancel)> cancel(PQgetCancel(handle_),
-                                                                  &PQfreeCancel);
+// PQcancel has no bound and cannot be interrupted, so it gets a thread, which shares nothing with
+// this object and may outlive it.
+void Connection::Cancel(sys::Duration bound) {
+  const std::shared_ptr<PGcancel> cancel(PQgetCancel(handle_), &PQfreeCancel);
   if (cancel == nullptr) return;
-  char reason[256];
-  PQcancel(cancel.get(), reason, sizeof reason);
+  std::packaged_task<void()> ask([cancel] {
+    char reason[256];
+    PQcancel(cancel.get(), reason, sizeof reason);
+  });
+  const std::future<void> asked = ask.get_future();
+  std::thread(std::move(ask)).detach();
+  asked.wait_for(bound);
 }
 
 int Connection::server_version() const { return PQserverVersion(handle_); }

@@ -40,6 +40,10 @@ using CopyMemory = std::unique_ptr<char, FreeCopyMemory>;
 ///   kInvalid      28xxx, 42xxx and the rest     kUnavailable  08xxx, 53300, 55P03, 57xxx, 40xxx
 Error FromSqlState(std::string_view sqlstate, std::string_view message);
 
+/// How long Cancel() keeps its caller: connecting may lose two packets (1 s and 2 s until they are
+/// sent again), and the server starts a process for the request.
+inline constexpr std::chrono::seconds kCancelBound{5};
+
 /// One session.
 ///
 /// Errors:  every call returns FromSqlState's codes; kUnavailable when the link is lost; kCancelled
@@ -80,8 +84,10 @@ class Connection {
   /// held. At most once for each.
   CopyMemory TakeCopyMemory() { return std::move(copy_data_); }
 
-  /// Asks the server to end what this session runs. Errors are of no use to anyone and dropped.
-  void Cancel();
+  /// Asks the server to end what this session runs, and waits up to `bound` until it took that in.
+  /// A request that takes longer, as on a dead network, is left to a thread of its own until the
+  /// kernel gives its connection up. Errors are of no use to anyone and dropped.
+  void Cancel(sys::Duration bound = kCancelBound);
 
   int server_version() const;  ///< 150018 for 15.18.
   int backend_pid() const;

@@ -1,5 +1,7 @@
 #include "weir/pg/connection.h"
 
+#include <csignal>
+#include <functional>
 #include <thread>
 
 #include "tests/support/postgres.h"
@@ -38,21 +40,29 @@ TEST(FromSqlState, MessagesAreOneLineWithTheRemedy) {
   EXPECT_EQ(FromSqlState("22012", "ERROR:  division by zero\n").message, "division by zero");
 }
 
+// Asks as often as it must, within reason, until the answer is `wanted`.
+bool Becomes(const std::string& wanted, const std::function<std::string()>& ask) {
+  const sys::Duration deadline = sys::SteadyNow() + std::chrono::seconds(30);
+  while (sys::SteadyNow() < deadline) {
+    if (ask() == wanted) return true;
+  }
+  return false;
+}
+
+std::string StateSql(int pid) {
+  return fmt::format(
+      "SELECT coalesce((SELECT state FROM pg_stat_activity WHERE pid = {}), 'gone')", pid);
+}
+
 class ConnectionTest : public testing::Test {
  protected:
   Target ToDatabase() { return Target::Parse(db_.url()).value(); }
   std::unique_ptr<Connection> Connect() {
     return Connection::Open(ToDatabase(), "weir/test", never_).value();
   }
-  // Waits until the backend is in `state`; asks as often as it must, within reason.
+  // Waits until the backend is in `state`.
   bool ReachesState(int pid, const std::string& state) {
-    const std::string query = fmt::format(
-        "SELECT coalesce((SELECT state FROM pg_stat_activity WHERE pid = {}), 'gone')", pid);
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
-    while (std::chrono::steady_clock::now() < deadline) {
-      if (db_.Text(query) == state) return true;
-    }
-    return false;
+    return Becomes(state, [&] { return db_.Text(StateSql(pid)); });
   }
 
   test::Database db_;
@@ -324,10 +334,40 @@ TEST_F(TcpServerTest, FailuresAreKnownByStateNotByWords) {
   EXPECT_TRUE(failure.ends_with("or the password in the URL")) << failure;
 }
 
-TEST(ConnectionToACrash, AKilledServerIsUnavailableInOneSentence) {
+std::unique_ptr<LocalServer> StartServer() {
   LocalServerOptions options;
   options.durable = false;
-  const auto server = LocalServer::Start(options).value();
+  return LocalServer::Start(options).value();
+}
+
+// Goal:   a server that does not take the request in does not hold its caller, and the request is
+//         not lost.
+// Method: a real server whose postmaster stands still: the kernel accepts the request's connection,
+//         and nobody answers it.
+TEST(ConnectionToAStandstill, CancelReturnsWithinItsBoundAndIsDoneLater) {
+  const auto server = StartServer();
+  const sys::Stop never;
+  const auto target = Target::Parse(server->url()).value();
+  const auto watcher = Connection::Open(target, "weir/test", never).value();
+  const auto connection = Connection::Open(target, "weir/test", never).value();
+  Result<Rows> rows = Rows();
+  std::thread waiter([&] { rows = connection->Query("SELECT pg_sleep(600)"); });
+  const std::string state = StateSql(connection->backend_pid());
+  EXPECT_TRUE(Becomes("active", [&] { return watcher->QueryRow(state).value()[0].value_or(""); }));
+  kill(server->pid(), SIGSTOP);
+  const sys::Duration start = sys::SteadyNow();
+  connection->Cancel(milliseconds(50));
+  const sys::Duration took = sys::SteadyNow() - start;
+  kill(server->pid(), SIGCONT);
+  waiter.join();
+  EXPECT_GE(took, milliseconds(50));
+  EXPECT_LT(took, kCancelBound);  // Without a bound, for ever.
+  ASSERT_FALSE(rows.ok());
+  EXPECT_TRUE(rows.error().message.ends_with("the statement was cancelled on the server"));
+}
+
+TEST(ConnectionToACrash, AKilledServerIsUnavailableInOneSentence) {
+  const auto server = StartServer();
   const sys::Stop never;
   const auto target = Target::Parse(server->url()).value();
   const auto copying = Connection::Open(target, "weir/test", never).value();

@@ -15,6 +15,7 @@
 
 #include "weir/pg/connection.h"
 #include "weir/pg/server_folder_internal.h"
+#include "weir/pg/sql.h"
 #include "weir/sys/files.h"
 
 namespace weir::pg {
@@ -186,7 +187,8 @@ Result<std::unique_ptr<LocalServer>> LocalServer::Start(LocalServerOptions optio
   std::unique_ptr<LocalServer> server(new LocalServer(std::move(options), std::move(bin),
                                                       std::move(user), std::move(folder)));
   WEIR_DO(server->MakeData(), "private PostgreSQL");
-  WEIR_DO(server->Launch(), "private PostgreSQL");
+  WEIR_DO(server->options_.meters ? server->LaunchWithMeters() : server->Launch(),
+          "private PostgreSQL");
   if (server->options_.listen_tcp) WEIR_DO(server->SetPassword(), "private PostgreSQL");
   return server;
 }
@@ -264,13 +266,26 @@ Status LocalServer::Launch() {
   }
 }
 
+// A server does not start with a library that is not there, and there is no asking before it runs.
+Status LocalServer::LaunchWithMeters() {
+  constexpr const char* kLibrary = "pg_stat_statements";
+  const bool added = options_.settings.emplace("shared_preload_libraries", kLibrary).second;
+  Status launched = Launch();
+  if (!launched.ok() && added && launched.error().message.find(kLibrary) != std::string::npos) {
+    options_.settings.erase("shared_preload_libraries");
+    launched = Launch();
+  }
+  WEIR_DO(std::move(launched));
+  return RunStatements(url(), std::string(sql::kCreateMeters));
+}
+
 // PostgreSQL writes "ready" to line 8 of postmaster.pid once it accepts connections.
 Status LocalServer::AwaitReady(int64_t log_start) {
   sys::DiskFiles files;
   const std::string pid_path = folder_->Path("data/postmaster.pid");
   const std::string pid_text = std::to_string(server_->pid());
-  const auto end = std::chrono::steady_clock::now() + kStartBound;
-  while (std::chrono::steady_clock::now() < end) {
+  const sys::Duration end = sys::SteadyNow() + kStartBound;
+  while (sys::SteadyNow() < end) {
     if (const auto exit_code = server_->WaitFor(kReadyInterval)) {
       return ServerFailed(fmt::format("the server ended with {}", *exit_code), log_start);
     }

@@ -23,6 +23,9 @@ struct LocalServerOptions {
   bool durable = true;
   /// Also listens on a free port of 127.0.0.1, with a password; see tcp_url().
   bool listen_tcp = false;
+  /// Has the extensions that HarmMeter reads (pg_stat_statements, pg_buffercache) in the database
+  /// postgres, those of them that this machine's PostgreSQL comes with.
+  bool meters = false;
   /// postgresql.conf settings; they win over ours.
   std::map<std::string, std::string> settings;
 };
@@ -66,6 +69,7 @@ class LocalServer {
               std::unique_ptr<ServerFolder> folder);
   Status MakeData();
   Status Launch();
+  Status LaunchWithMeters();
   Status AwaitReady(int64_t log_start);
   Status SetPassword();
   std::vector<std::string> Arguments() const;

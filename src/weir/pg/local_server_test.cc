@@ -76,6 +76,37 @@ TEST_F(LocalServerTest, ServesOverAPrivateSocketAndCleansUp) {
   EXPECT_FALSE(std::filesystem::exists(folder));
 }
 
+constexpr const char* kAskExtensions =
+    "SELECT string_agg(extname, ' ' ORDER BY extname) FROM pg_extension "
+    "WHERE extname <> 'plpgsql'";
+
+TEST_F(LocalServerTest, HasTheMetersThatItIsAskedFor) {
+  LocalServerOptions options = Quick();
+  options.meters = true;
+  options.folder = folder_ + "/server";
+  options.keep = true;
+  for (int start = 1; start <= 2; ++start) {  // The second finds them there.
+    const auto started = LocalServer::Start(options);
+    ASSERT_TRUE(started.ok()) << started.error().message;
+    const std::string url = started.value()->url();
+    EXPECT_EQ(Ask(url, kAskExtensions), "pg_buffercache pg_stat_statements");
+    EXPECT_EQ(Ask(url, "SELECT count(*) > 0 FROM pg_buffercache"), "t");
+    EXPECT_EQ(Ask(url, "SELECT count(*) > 0 FROM pg_stat_statements"), "t");
+    EXPECT_EQ(Ask(started.value()->url("template1"), kAskExtensions), "");
+  }
+}
+
+// Where PostgreSQL comes without the library, the server runs without it.
+TEST_F(LocalServerTest, StartsWithoutAMeterThatIsNotThere) {
+  LocalServerOptions options = Quick();
+  options.meters = true;
+  options.settings["dynamic_library_path"] = "/nowhere";
+  const auto started = LocalServer::Start(options);
+  ASSERT_TRUE(started.ok()) << started.error().message;
+  EXPECT_EQ(Ask(started.value()->url(), "SHOW shared_preload_libraries"), "");
+  EXPECT_EQ(Ask(started.value()->url(), "SELECT count(*) > 0 FROM pg_buffercache"), "t");
+}
+
 TEST_F(LocalServerTest, TcpAsksForThePasswordInItsFile) {
   LocalServerOptions options = Quick();
   options.listen_tcp = true;

@@ -7,7 +7,9 @@
 
 namespace weir::sys {
 
-Duration RealClock::Now() { return std::chrono::steady_clock::now().time_since_epoch(); }
+Duration SteadyNow() { return std::chrono::steady_clock::now().time_since_epoch(); }
+
+Duration RealClock::Now() { return SteadyNow(); }
 
 int64_t RealClock::WallMillis() {
   return std::chrono::duration_cast<std::chrono::milliseconds>(

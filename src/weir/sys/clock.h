@@ -1,5 +1,6 @@
 #pragma once
-// Clock: the only way to learn the time or to wait. Real for programs, manual for tests.
+// Clock: the only way to learn the time or to wait. Real for programs, manual for tests. SteadyNow
+//        is for code that only measures itself.
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
@@ -11,6 +12,10 @@
 namespace weir::sys {
 
 using Duration = std::chrono::nanoseconds;
+
+/// CLOCK_MONOTONIC, for spans that are only reported and for the ends of system calls' waits. What
+/// decides how a run goes takes a Clock instead.
+Duration SteadyNow();
 
 /// Time, seen and spent.
 ///

@@ -37,6 +37,14 @@ TEST(RealClock, WaitsAtLeastAsLongAsAsked) {
   EXPECT_LT(clock.Wait(milliseconds(-3), stop), milliseconds(1000));
 }
 
+TEST(RealClock, ShowsTheSameTimeAsSteadyNow) {
+  RealClock clock;
+  const Duration before = SteadyNow();
+  const Duration now = clock.Now();
+  EXPECT_LE(before, now);
+  EXPECT_LE(now, SteadyNow());
+}
+
 TEST(RealClock, AStopEndsTheWait) {
   RealClock clock;
   Stop stop;

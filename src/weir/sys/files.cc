@@ -92,6 +92,14 @@ std::string ParentPath(std::string_view path) {
   return slash == 0 ? "/" : std::string(path.substr(0, slash));
 }
 
+Status Files::MakeFolder(const std::string& path) {
+  if (path.empty() || path == "/" || path == ".") return Ok();
+  const std::string parent = ParentPath(path);
+  if (!Exists(parent)) WEIR_DO(MakeFolder(parent));
+  WEIR_TRY(const bool made, MakeOneFolder(path));
+  return made ? SyncFolder(parent) : Ok();
+}
+
 Status Files::WriteWhole(const std::string& path, std::string_view contents) {
   WEIR_TRY(auto file, Create(path));
   WEIR_DO(file->Append(AsBytes(contents)));
@@ -163,16 +171,11 @@ Result<int64_t> DiskFiles::SizeBytes(const std::string& path) {
   return int64_t{info.st_size};
 }
 
-Status DiskFiles::MakeFolder(const std::string& path) {
-  if (path.empty() || path == "/" || path == ".") return Ok();
-  if (mkdir(path.c_str(), 0700) == 0) return Ok();
-  if (errno == ENOENT) {
-    WEIR_DO(MakeFolder(ParentPath(path)));
-    if (mkdir(path.c_str(), 0700) == 0) return Ok();
-  }
+Result<bool> DiskFiles::MakeOneFolder(const std::string& path) {
+  if (mkdir(path.c_str(), 0700) == 0) return true;
   const int number = errno;
   struct stat info {};
-  if (number == EEXIST && stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode)) return Ok();
+  if (number == EEXIST && stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode)) return false;
   return FromErrno(number, "make folder", path);
 }
 

@@ -44,8 +44,8 @@ class Files {
   /// Names in a folder, sorted, without "." and "..".
   virtual Result<std::vector<std::string>> List(const std::string& folder) = 0;
   virtual Result<int64_t> SizeBytes(const std::string& path) = 0;
-  /// Makes the folder and its parents; an existing one is fine.
-  virtual Status MakeFolder(const std::string& path) = 0;
+  /// Makes one folder in a folder that is there. False: it was there already.
+  virtual Result<bool> MakeOneFolder(const std::string& path) = 0;
   /// Atomically gives `from` the name `to`, replacing a file of that name.
   virtual Status Rename(const std::string& from, const std::string& to) = 0;
   /// Atomically swaps two existing paths of the same file system.
@@ -57,6 +57,9 @@ class Files {
   /// Bytes an unprivileged writer can still put on the file system of `folder`.
   virtual Result<int64_t> FreeBytes(const std::string& folder) = 0;
 
+  /// Makes the folder and those above it that are missing; an existing one is fine. Returns when
+  /// the names it made would survive a power cut.
+  Status MakeFolder(const std::string& path);
   /// Writes `contents` to a new file and syncs it.
   Status WriteWhole(const std::string& path, std::string_view contents);
   /// Replaces `path` by `contents` so that a reader sees the old or the new, never a part.
@@ -70,7 +73,7 @@ class DiskFiles final : public Files {
   bool Exists(const std::string& path) override;
   Result<std::vector<std::string>> List(const std::string& folder) override;
   Result<int64_t> SizeBytes(const std::string& path) override;
-  Status MakeFolder(const std::string& path) override;
+  Result<bool> MakeOneFolder(const std::string& path) override;
   Status Rename(const std::string& from, const std::string& to) override;
   Status Exchange(const std::string& a, const std::string& b) override;
   Status Remove(const std::string& path) override;
@@ -79,14 +82,14 @@ class DiskFiles final : public Files {
 };
 
 /// Files in a map: a path is its text, a folder is there once made.
-class MemoryFiles final : public Files {
+class MemoryFiles : public Files {
  public:
   Result<std::unique_ptr<OutputFile>> Create(const std::string& path) override;
   Result<std::string> Read(const std::string& path, int64_t limit_bytes) override;
   bool Exists(const std::string& path) override;
   Result<std::vector<std::string>> List(const std::string& folder) override;
   Result<int64_t> SizeBytes(const std::string& path) override;
-  Status MakeFolder(const std::string& path) override;
+  Result<bool> MakeOneFolder(const std::string& path) override;
   Status Rename(const std::string& from, const std::string& to) override;
   Status Exchange(const std::string& a, const std::string& b) override;
   Status Remove(const std::string& path) override;
@@ -110,7 +113,7 @@ class MemoryFiles final : public Files {
 };
 
 /// Passes every call on to `below` until the n-th durable step (Create, Append, Sync, Rename,
-/// Exchange, MakeFolder, SyncFolder), which fails with `error`, as do all later ones.
+/// Exchange, MakeOneFolder, SyncFolder), which fails with `error`, as do all later ones.
 class FailingFiles final : public Files {
  public:
   FailingFiles(Files& below, int64_t steps_before_failure, Error error);
@@ -120,7 +123,7 @@ class FailingFiles final : public Files {
   bool Exists(const std::string& path) override;
   Result<std::vector<std::string>> List(const std::string& folder) override;
   Result<int64_t> SizeBytes(const std::string& path) override;
-  Status MakeFolder(const std::string& path) override;
+  Result<bool> MakeOneFolder(const std::string& path) override;
   Status Rename(const std::string& from, const std::string& to) override;
   Status Exchange(const std::string& a, const std::string& b) override;
   Status Remove(const std::string& path) override;

@@ -117,18 +117,12 @@ Result<int64_t> MemoryFiles::SizeBytes(const std::string& path) {
   return static_cast<int64_t>(node->second.contents.size());
 }
 
-Status MemoryFiles::MakeFolder(const std::string& path) {
+Result<bool> MemoryFiles::MakeOneFolder(const std::string& path) {
   const std::lock_guard lock(mutex_);
-  for (std::string at = path; at != "." && at != "/"; at = ParentPath(at)) {
-    const auto node = nodes_.find(at);
-    if (node != nodes_.end() && !node->second.folder) {
-      return Fail(Code::kInvalid, "cannot make folder '{}': '{}' is a file", path, at);
-    }
-  }
-  for (std::string at = path; at != "." && at != "/"; at = ParentPath(at)) {
-    nodes_.emplace(at, Node{.folder = true, .contents = {}});
-  }
-  return Ok();
+  WEIR_DO(CheckParent("make folder", path));
+  const auto [node, made] = nodes_.emplace(path, Node{.folder = true, .contents = {}});
+  if (!node->second.folder) return Fail(Code::kInvalid, "cannot make folder '{}': a file", path);
+  return made;
 }
 
 Status MemoryFiles::CheckReplace(const std::string& from, const std::string& to) const {
@@ -214,9 +208,9 @@ Result<std::vector<std::string>> FailingFiles::List(const std::string& folder) {
   return below_.List(folder);
 }
 Result<int64_t> FailingFiles::SizeBytes(const std::string& path) { return below_.SizeBytes(path); }
-Status FailingFiles::MakeFolder(const std::string& path) {
+Result<bool> FailingFiles::MakeOneFolder(const std::string& path) {
   WEIR_DO(Step());
-  return below_.MakeFolder(path);
+  return below_.MakeOneFolder(path);
 }
 Status FailingFiles::Rename(const std::string& from, const std::string& to) {
   WEIR_DO(Step());

@@ -123,6 +123,13 @@ TEST_P(FilesContract, FoldersComeWithTheirParents) {
   EXPECT_GT(files_->FreeBytes(Path("a")).value(), 0);
 }
 
+TEST_P(FilesContract, OneFolderIsMadeOnceAndInAFolderThatIsThere) {
+  EXPECT_EQ(CodeOf(files_->MakeOneFolder(Path("a/b")), Path("a/b")), Code::kNotFound);
+  EXPECT_TRUE(files_->MakeOneFolder(Path("a")).value());
+  EXPECT_FALSE(files_->MakeOneFolder(Path("a")).value());
+  EXPECT_TRUE(files_->MakeOneFolder(Path("a/b")).value());
+}
+
 TEST_P(FilesContract, RenameReplacesAFile) {
   ASSERT_TRUE(files_->WriteWhole(Path("new"), "new").ok());
   ASSERT_TRUE(files_->WriteWhole(Path("old"), "old").ok());
@@ -261,6 +268,53 @@ TEST_P(FilesContract, ReplaceWholeBrokenAtAnyStepKeepsOldOrNew) {
     ASSERT_TRUE(files_->ReplaceWhole(Path("state"), "old").ok());
     EXPECT_EQ(Names(""), (std::vector<std::string>{"state"}));
   }
+}
+
+// Writes down the folders that are made and synced.
+class WatchedFiles final : public MemoryFiles {
+ public:
+  Result<bool> MakeOneFolder(const std::string& path) override {
+    WEIR_TRY(const bool made, MemoryFiles::MakeOneFolder(path));
+    if (made) steps_.push_back("make " + path);
+    return made;
+  }
+  Status SyncFolder(const std::string& folder) override {
+    steps_.push_back("sync " + folder);
+    return MemoryFiles::SyncFolder(folder);
+  }
+  std::vector<std::string> TakeSteps() { return std::exchange(steps_, {}); }
+
+ private:
+  std::vector<std::string> steps_;
+};
+
+TEST(Files, EachFolderInWhichANameAppearedIsSyncedBeforeTheNextIsMade) {
+  using Steps = std::vector<std::string>;
+  WatchedFiles files;
+  ASSERT_TRUE(files.MakeFolder("/a/b").ok());
+  EXPECT_EQ(files.TakeSteps(), (Steps{"make /a", "sync /", "make /a/b", "sync /a"}));
+  ASSERT_TRUE(files.MakeFolder("/a/b/c/d").ok());
+  EXPECT_EQ(files.TakeSteps(),
+            (Steps{"make /a/b/c", "sync /a/b", "make /a/b/c/d", "sync /a/b/c"}));
+  ASSERT_TRUE(files.MakeFolder("/a/b/c").ok());
+  EXPECT_EQ(files.TakeSteps(), Steps{});
+  ASSERT_TRUE(files.MakeFolder("here").ok());
+  EXPECT_EQ(files.TakeSteps(), (Steps{"make here", "sync ."}));
+}
+
+// Goal:   a folder whose name might not survive is a failure, and the next try makes the rest.
+TEST_P(FilesContract, MakeFolderBrokenAtAnyStepFailsAndCanBeRepeated) {
+  for (int64_t good = 0; good < 6; ++good) {  // Three folders, each made and then synced.
+    SCOPED_TRACE(good);
+    FailingFiles failing(*files_, good, Fail(Code::kUnavailable, "device gone"));
+    EXPECT_EQ(failing.MakeFolder(Path("a/b/c")).error().message, "device gone");
+    EXPECT_EQ(failing.steps(), good + 1);
+    EXPECT_EQ(files_->Exists(Path("a/b/c")), good == 5);
+    ASSERT_TRUE(files_->MakeFolder(Path("a/b/c")).ok());
+    ASSERT_TRUE(files_->Remove(Path("a")).ok());
+  }
+  FailingFiles enough(*files_, 6, Fail(Code::kUnavailable, "device gone"));
+  EXPECT_TRUE(enough.MakeFolder(Path("a/b/c")).ok());
 }
 
 TEST(FailingFiles, FailsEveryDurableStepOnceBroken) {

@@ -10,6 +10,7 @@
 #include <cstdint>
 
 #include "weir/base/assert.h"
+#include "weir/sys/clock.h"
 
 namespace weir::sys {
 namespace {
@@ -47,11 +48,9 @@ void Stop::Ask(int signal) {
 }
 
 void Stop::WaitFor(std::chrono::nanoseconds duration) const {
-  using std::chrono::steady_clock;
-  const auto end = steady_clock::now() + duration;
+  const Duration end = SteadyNow() + duration;
   while (!asked()) {
-    const auto left =
-        std::chrono::duration_cast<std::chrono::nanoseconds>(end - steady_clock::now());
+    const Duration left = end - SteadyNow();
     if (left.count() <= 0) return;
     const timespec timeout{left.count() / 1'000'000'000, left.count() % 1'000'000'000};
     pollfd watched{event_fd_, POLLIN, 0};
