@@ -1,5 +1,5 @@
 #pragma once
-// Pace: how long the reader rests between batches.
+// Pace: how long the receiver rests between chunks.
 #include <cstdint>
 
 #include "weir/sys/clock.h"
