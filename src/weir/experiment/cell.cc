@@ -64,6 +64,7 @@ constexpr CellKey kKeys[] = {
     {"temp_files"},
     {"longest_statement_ms"},
     {"buffers_evicted"},
+    {"longest_statistic_bytes"},
     {"decode_s"},
     {"exchange_s"},
     {"sort_s"},

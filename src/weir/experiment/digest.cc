@@ -1,5 +1,7 @@
 #include "weir/experiment/digest.h"
 
+#include <algorithm>
+
 #include "weir/file/content_hash.h"
 #include "weir/file/manifest.h"
 #include "weir/file/parquet_reader.h"
@@ -46,6 +48,19 @@ Result<std::string> DigestOfFiles(sys::Files& files, const std::string& folder,
     }
   }
   return fmt::format("{}:{}", hash.row_count(), hash.Text());
+}
+
+Result<int64_t> LongestStatisticOfFiles(sys::Files& files, const std::string& folder) {
+  mem::Budget budget("footers", mem::kUnlimited);
+  mem::BlockAllocator blocks(budget, 0);
+  WEIR_TRY(const file::Manifest manifest, file::ReadManifest(files, folder));
+  int64_t longest = 0;
+  for (const file::FilePart& part : manifest.parts) {
+    WEIR_TRY(const int64_t bytes,
+             file::LongestStatisticBytes(sys::JoinPath(folder, part.path), blocks));
+    longest = std::max(longest, bytes);
+  }
+  return longest;
 }
 
 }  // namespace weir::experiment

@@ -1,5 +1,6 @@
 #pragma once
-// Digest: how many rows a table has and their content hash, as PostgreSQL and as files hold them.
+// Digest: what a bench checks of the files an export left: how many rows, their content hash
+// (which PostgreSQL computes too), and their longest statistic.
 #include <string>
 
 #include "weir/mem/block_allocator.h"
@@ -18,5 +19,8 @@ Result<std::string> DigestOfTable(const std::string& url, const std::string& tab
 /// Errors: kCorrupt and kNotFound of manifest and files; kCancelled when `stop` was asked for.
 Result<std::string> DigestOfFiles(sys::Files& files, const std::string& folder,
                                   mem::BlockAllocator& blocks, const sys::Stop& stop);
+
+/// Bytes of the longest minimum or maximum in those files: see file::LongestStatisticBytes.
+Result<int64_t> LongestStatisticOfFiles(sys::Files& files, const std::string& folder);
 
 }  // namespace weir::experiment

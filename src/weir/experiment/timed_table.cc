@@ -199,6 +199,9 @@ Result<Cell> TimedTable::Weir(std::vector<std::string> arguments,
   const std::string state = sys::JoinPath(bench_.scratch, ledger::kStateFileName);
   WEIR_TRY(const Cell harm, ReadHarm(state, bench_.clock));
   cell.Merge(summary.cell).Merge(harm);
+  sys::DiskFiles files;
+  WEIR_TRY(const int64_t statistic, LongestStatisticOfFiles(files, summary.folder));
+  cell.Set("longest_statistic_bytes", statistic);
   if (options_.with_digest) {
     WEIR_TRY(std::string digest, DigestOf(summary.folder));
     cell.Set("digest", std::move(digest));

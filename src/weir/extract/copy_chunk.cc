@@ -19,4 +19,10 @@ void CopyChunk::Append(Bytes message, pg::CopyMemory memory) {
   }
 }
 
+void CopyChunk::Free(Piece& piece) {
+  piece.kept.reset();
+  kept_bytes_ -= piece.size;
+  blocks_->budget().Release(piece.size);
+}
+
 }  // namespace weir::extract

@@ -33,18 +33,20 @@ class CopyChunk {
   void Append(Bytes message, pg::CopyMemory memory);
 
   int64_t bytes() const { return copied_.size() + kept_bytes_; }
-  /// The stream's next bytes, piece by piece, until the end or the first failure of `take`.
+  /// Gives the bytes piece by piece, each freed as soon as `take` is done with it, until the end or
+  /// the first failure of `take`.
   template <typename Take>
-  Status ForEach(Take take) const {
+  Status Drain(Take take) {
     int64_t copied_at = 0;
-    for (const Piece& piece : pieces_) {
+    for (Piece& piece : pieces_) {
       const auto size = static_cast<size_t>(piece.size);
-      if (piece.kept != nullptr) {
-        WEIR_DO(take(Bytes(reinterpret_cast<const uint8_t*>(piece.kept.get()), size)));
-      } else {
+      if (piece.kept == nullptr) {
         WEIR_DO(take(Bytes(copied_.data() + copied_at, size)));
         copied_at += piece.size;
+        continue;
       }
+      WEIR_DO(take(Bytes(reinterpret_cast<const uint8_t*>(piece.kept.get()), size)));
+      Free(piece);
     }
     return Ok();
   }
@@ -54,6 +56,8 @@ class CopyChunk {
     pg::CopyMemory kept;  // Null: the next `size` bytes of copied_.
     int64_t size;
   };
+
+  void Free(Piece& piece);
 
   mem::BlockAllocator* blocks_;
   table::Buffer copied_;

@@ -21,9 +21,9 @@ Message MessageOf(const std::string& text) {
   return message;
 }
 
-std::string TextOf(const CopyChunk& chunk) {
+std::string TextOf(CopyChunk& chunk) {
   std::string text;
-  EXPECT_TRUE(chunk.ForEach([&](Bytes piece) {
+  EXPECT_TRUE(chunk.Drain([&](Bytes piece) {
     text += AsText(piece);
     return Status();
   }).ok());
@@ -48,16 +48,17 @@ TEST(CopyChunk, GivesTheStreamBack) {
         first.Append(message.bytes, std::move(message.memory));
         expected += text;
       }
-      const CopyChunk chunk = std::move(first);
-      EXPECT_EQ(TextOf(chunk), expected);
+      CopyChunk chunk = std::move(first);
       EXPECT_EQ(chunk.bytes(), static_cast<int64_t>(expected.size()));
       EXPECT_GE(budget.used_bytes(), chunk.bytes());
+      EXPECT_EQ(TextOf(chunk), expected);
+      EXPECT_LT(budget.used_bytes(), 64 << 10);  // What was kept is gone.
     }
     EXPECT_EQ(budget.used_bytes(), 0);
   }
 }
 
-TEST(CopyChunk, ForEachEndsAtTheFirstFailure) {
+TEST(CopyChunk, DrainEndsAtTheFirstFailure) {
   mem::Budget budget("test", mem::kUnlimited);
   mem::BlockAllocator blocks(budget, 0);
   CopyChunk chunk(blocks);
@@ -66,7 +67,7 @@ TEST(CopyChunk, ForEachEndsAtTheFirstFailure) {
     chunk.Append(message.bytes, std::move(message.memory));
   }
   int seen = 0;
-  const Status status = chunk.ForEach([&](Bytes) -> Status {
+  const Status status = chunk.Drain([&](Bytes) -> Status {
     if (++seen == 2) return Fail(Code::kCorrupt, "no");
     return Ok();
   });

@@ -152,7 +152,7 @@ class Encoder {
     sys::Duration worked{0};
     while (auto chunk = queue.Pop()) {
       const sys::Duration start = clock_.Now();
-      WEIR_DO(chunk->ForEach([&](Bytes piece) { return Take(piece, totals); }));
+      WEIR_DO(chunk->Drain([&](Bytes piece) { return Take(piece, totals); }));
       worked += clock_.Now() - start;
     }
     if (queue.aborted()) return Ok();  // The receiver knows why.
@@ -170,9 +170,12 @@ class Encoder {
   }
 
  private:
+  // A full batch is written when the piece that filled it is freed: a value of 50 MB should not be
+  // held once more meanwhile.
   Status Take(Bytes piece, ExportTotals& totals) {
+    if (parser_.batch_bytes() >= options_.batch_bytes) WEIR_DO(WriteBatch(totals));
     WEIR_DO(parser_.Feed(piece), "{}", source_name_);
-    return parser_.batch_bytes() >= options_.batch_bytes ? WriteBatch(totals) : Ok();
+    return Ok();
   }
 
   Status WriteBatch(ExportTotals& totals) {

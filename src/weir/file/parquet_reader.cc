@@ -7,6 +7,10 @@
 #include <parquet/exception.h>
 #include <parquet/file_reader.h>
 #include <parquet/metadata.h>
+#include <parquet/page_index.h>
+#include <parquet/statistics.h>
+
+#include <algorithm>
 
 #include "weir/file/manifest.h"
 #include "weir/table/arrow_batch.h"
@@ -92,6 +96,33 @@ Result<table::Batch> ArrowParquetReader::Next() {
   return table::FromArrow(*batch, schema_, blocks_);
 }
 
+int64_t LongestText(const std::vector<std::string>& texts) {
+  size_t longest = 0;
+  for (const std::string& text : texts) longest = std::max(longest, text.size());
+  return static_cast<int64_t>(longest);
+}
+
+int64_t LongestOf(parquet::ParquetFileReader& reader) {
+  int64_t longest = 0;
+  const auto metadata = reader.metadata();
+  const auto page_index = reader.GetPageIndexReader();
+  for (int group = 0; group < metadata->num_row_groups(); ++group) {
+    const auto group_index = page_index == nullptr ? nullptr : page_index->RowGroup(group);
+    const auto group_metadata = metadata->RowGroup(group);
+    for (int column = 0; column < metadata->num_columns(); ++column) {
+      const auto statistics = group_metadata->ColumnChunk(column)->encoded_statistics();
+      if (statistics != nullptr) {
+        longest = std::max(longest, LongestText({statistics->min(), statistics->max()}));
+      }
+      const auto index = group_index == nullptr ? nullptr : group_index->GetColumnIndex(column);
+      if (index == nullptr) continue;
+      longest = std::max(longest, LongestText(index->encoded_min_values()));
+      longest = std::max(longest, LongestText(index->encoded_max_values()));
+    }
+  }
+  return longest;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<ParquetReader>> OpenParquet(const std::string& path, int64_t batch_rows,
@@ -99,6 +130,19 @@ Result<std::unique_ptr<ParquetReader>> OpenParquet(const std::string& path, int6
   auto reader = std::make_unique<ArrowParquetReader>(path, blocks);
   WEIR_DO(reader->Open(batch_rows));
   return std::unique_ptr<ParquetReader>(std::move(reader));
+}
+
+Result<int64_t> LongestStatisticBytes(const std::string& path, mem::BlockAllocator& blocks) {
+  table::ArrowPool pool(blocks);
+  const auto file = arrow::io::ReadableFile::Open(path, &pool);
+  if (!file.ok()) return Fail(Code::kNotFound, "cannot open '{}'", path);
+  try {
+    const auto reader =
+        parquet::ParquetFileReader::Open(*file, parquet::ReaderProperties(&pool));
+    return LongestOf(*reader);
+  } catch (const parquet::ParquetException& thrown) {
+    return Fail(Code::kCorrupt, "'{}': {}", path, thrown.what());
+  }
 }
 
 }  // namespace weir::file

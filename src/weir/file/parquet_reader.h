@@ -30,4 +30,9 @@ class ParquetReader {
 Result<std::unique_ptr<ParquetReader>> OpenParquet(const std::string& path, int64_t batch_rows,
                                                    mem::BlockAllocator& blocks);
 
+/// Bytes of the longest minimum or maximum in the file, of column chunks and (where it has a column
+/// index) of pages; 0 when it holds none. Reads the footer and the indexes only.
+/// Errors: as OpenParquet.
+Result<int64_t> LongestStatisticBytes(const std::string& path, mem::BlockAllocator& blocks);
+
 }  // namespace weir::file
