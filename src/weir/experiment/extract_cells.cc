@@ -209,7 +209,7 @@ std::vector<TargetLine> ExtractTargets(const Measurements& measurements) {
              Highest(wide_value, "peak_rss_bytes"), wide_limit, ShowBytes),
       AtMost("wide_columns: peak RSS, 96 MiB + 5 x largest value",
              Highest(wide_columns, "peak_rss_bytes"), columns_limit, ShowBytes),
-      AtMost("wide_value, wide_columns: longest value in statistics",
+      AtMost("wide tables: longest value in statistics",
              Larger(Highest(wide_value, "longest_statistic_bytes"),
                     Highest(wide_columns, "longest_statistic_bytes")),
              4096, ShowBytes),

@@ -82,7 +82,7 @@ targets
   content_items: balanced wall / fast wall                        at most 1.050     not measured
   wide_value: peak RSS, 96 MiB + 5 x largest value                at most 96.0 MiB  not measured
   wide_columns: peak RSS, 96 MiB + 5 x largest value              at most 96.0 MiB  not measured
-  wide_value, wide_columns: longest value in statistics           at most 4.0 KiB   not measured
+  wide tables: longest value in statistics                        at most 4.0 KiB   not measured
   content_items: content hash, weir's and PostgreSQL's            equal             not measured
 
 Build: weir 0.1.0 (abc)
