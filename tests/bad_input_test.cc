@@ -599,6 +599,18 @@ TEST_F(BadConfig, AMissingFileAndAMissingVariable) {
   EXPECT_NE(Sentence(unset).find("WEIR_NO_SUCH_URL"), std::string::npos);
 }
 
+// What libpq itself refuses is found out when the export connects: still no success.
+TEST_F(BadConfig, AUrlThatLibpqRefusesIsBadUsage) {
+  const std::string config = folder_.Write(
+      "weir.yaml", "source:\n  type: postgres\n  url_env: WEIR_URL\n"
+                   "exports:\n  - name: t\n    table: t\n    format: csv\n"
+                   "    destination: {type: local, path: out}\n");
+  const Ended ended = RunProgram({WEIR_PROGRAM, "run", "-c", config, "--quiet"},
+                                 {"WEIR_URL=postgresql://localhost/db?sslmode=sometimes"});
+  EXPECT_EQ(ended.code, 64) << ended.err;
+  EXPECT_NE(ended.err.find("sslmode"), std::string::npos) << ended.err;
+}
+
 TEST_F(BadConfig, ParametersThatAreNoneAndOnesThatAreUsed) {
   db_.Exec("CREATE TABLE t AS SELECT i FROM generate_series(1, 10) i");
   const std::string config = folder_.Write(

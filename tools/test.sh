@@ -4,6 +4,7 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
+: "${1:?name a preset}"
 failed=0
 for preset in "$@"; do
   started=$SECONDS

@@ -3,7 +3,7 @@
 
 namespace weir::app {
 
-/// Runs the command that argv names; gives the process's exit code (docs: README, "Exit codes").
+/// Runs the command that argv names; gives the process's exit code (README).
 int Main(int argc, char** argv);
 
 }  // namespace weir::app

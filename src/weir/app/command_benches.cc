@@ -136,13 +136,14 @@ int RunCompare(const std::string& first, const std::string& second) {
 void AddLadderFlags(CLI::App* command, LadderFlags& flags) {
   command->add_option("--trials", flags.trials, "Times that each cell is measured")
       ->check(CLI::PositiveNumber)->capture_default_str();
-  command->add_option("--db", flags.url, "A PostgreSQL to seed and read; none: a private one")
-      ->type_name("URL");
+  CLI::Option* const db =
+      command->add_option("--db", flags.url, "A PostgreSQL to seed and read; none: a private one")
+          ->type_name("URL");
   const std::map<std::string, experiment::Socket> sockets = {{"tcp", experiment::Socket::kTcp},
                                                              {"unix", experiment::Socket::kUnix}};
   command->add_option("--socket", flags.socket, "How a private one is reached: tcp or unix")
       ->transform(CLI::CheckedTransformer(sockets).description(""))
-      ->default_str("tcp");
+      ->default_str("tcp")->excludes(db);
   command->add_option("--out", flags.folder, "Cells, report and the private server's data")
       ->type_name("DIR")->capture_default_str();
   command->add_flag("--json", flags.json, "One JSON object per cell on stdout");

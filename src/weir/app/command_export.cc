@@ -14,7 +14,7 @@ struct Options {
   std::vector<std::string> tables;
   std::string folder;
   std::string format = "parquet";
-  std::string compression = "zstd";
+  std::string compression;  // Empty: not written.
   std::optional<int> level;
   std::string profile = "balanced";
   std::vector<std::string> columns;
@@ -24,12 +24,15 @@ struct Options {
   OutputStyle output;
 };
 
-file::Compression ParseCompression(const std::string& name) {
-  if (name == "snappy") return file::Compression::kSnappy;
-  if (name == "gzip") return file::Compression::kGzip;
-  if (name == "lz4") return file::Compression::kLz4;
-  if (name == "none") return file::Compression::kNone;
-  return file::Compression::kZstd;
+// Refuses what the two flags would otherwise be ignored for, before anything is read.
+Status CheckCompression(const Options& options, config::Compression compression) {
+  if (options.format == "csv") {
+    const bool none = options.compression.empty() || options.compression == "none";
+    if (none && !options.level) return Ok();
+    return Fail(Code::kUsage, "CSV files are not compressed; leave --compression and "
+                              "--compression-level out, or take --format parquet");
+  }
+  return options.level ? config::CheckCompressionLevel(compression, *options.level) : Ok();
 }
 
 // What is the same for every table.
@@ -41,7 +44,10 @@ Result<extract::ExportJob> CommonJob(const Options& options) {
   job.source.where = options.where;
   job.source.limit = options.limit;
   job.format = options.format == "csv" ? extract::Format::kCsv : extract::Format::kParquet;
-  job.parquet.compression = ParseCompression(options.compression);
+  const auto compression =
+      config::ParseCompression(options.compression).value_or(config::Compression::kZstd);
+  WEIR_DO(CheckCompression(options, compression));
+  job.parquet.compression = CompressionOf(compression);
   job.parquet.level = options.level;
   ApplyTuning(config::ProfileDefaults(config::ParseProfile(options.profile).value()), job);
   return job;
@@ -83,7 +89,7 @@ void AddExport(CLI::App& app, Action& action) {
   command->add_option("--format", options->format, "parquet or csv")
       ->check(CLI::IsMember({"parquet", "csv"}))->capture_default_str();
   command->add_option("--compression", options->compression, "Of Parquet")
-      ->check(CLI::IsMember({"zstd", "snappy", "gzip", "lz4", "none"}))->capture_default_str();
+      ->check(CLI::IsMember({"zstd", "snappy", "gzip", "lz4", "none"}))->default_str("zstd");
   command->add_option("--compression-level", options->level, "zstd 1-22, gzip 0-9");
   command->add_option("--profile", options->profile, "Pace and limits")
       ->check(CLI::IsMember({"fast", "balanced", "safe"}))->capture_default_str();

@@ -18,17 +18,6 @@ struct Options {
   OutputStyle output;
 };
 
-file::Compression CompressionOf(config::Compression compression) {
-  switch (compression) {
-    case config::Compression::kNone: return file::Compression::kNone;
-    case config::Compression::kSnappy: return file::Compression::kSnappy;
-    case config::Compression::kGzip: return file::Compression::kGzip;
-    case config::Compression::kLz4: return file::Compression::kLz4;
-    case config::Compression::kZstd: return file::Compression::kZstd;
-  }
-  return file::Compression::kZstd;
-}
-
 Result<pg::Target> TargetOf(const config::SourceConfig& source, sys::Files& files) {
   WEIR_TRY(const config::Connection connection,
            config::ResolveConnection(source, files, config::ProcessEnv));

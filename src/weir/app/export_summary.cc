@@ -9,6 +9,9 @@
 namespace weir::app {
 namespace {
 
+// Bytes that are not UTF-8 (of paths, of a server's messages) must not end the program.
+constexpr auto kReplace = nlohmann::ordered_json::error_handler_t::replace;
+
 std::string Share(sys::Duration part, sys::Duration whole) {
   const double seconds = std::max(sys::Seconds(whole), 1e-9);
   return fmt::format("{:.0f}%", 100 * sys::Seconds(part) / seconds);
@@ -82,7 +85,7 @@ std::string SummaryJson(const extract::ExportReport& report) {
     json["error_class"] = CodeName(report.error->code);
     json["error_message"] = report.error->message;
   }
-  return json.dump();
+  return json.dump(-1, ' ', false, kReplace);
 }
 
 }  // namespace weir::app

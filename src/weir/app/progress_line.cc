@@ -22,8 +22,6 @@ ProgressStyle ChooseProgressStyle(bool quiet) {
   return isatty(STDERR_FILENO) != 0 ? ProgressStyle::kBar : ProgressStyle::kLines;
 }
 
-bool UseColour() { return isatty(STDERR_FILENO) != 0 && std::getenv("NO_COLOR") == nullptr; }
-
 std::string ProgressText(const std::string& name, int64_t rows, int64_t expected_rows,
                          int64_t read_bytes, sys::Duration elapsed) {
   const double seconds = std::max(sys::Seconds(elapsed), 0.001);

@@ -18,9 +18,6 @@ enum class ProgressStyle {
 /// kBar on a terminal, kLines elsewhere, kNone when `quiet`.
 ProgressStyle ChooseProgressStyle(bool quiet);
 
-/// True when stderr is a terminal and NO_COLOR is not set.
-bool UseColour();
-
 /// Lives as long as the export does; the last line is wiped when it goes.
 class ProgressLine {
  public:

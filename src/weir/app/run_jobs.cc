@@ -15,7 +15,7 @@
 namespace weir::app {
 namespace {
 
-constexpr std::array<int, 7> kWorstFirst = {143, 130, 3, 4, 1, 2, 0};
+constexpr std::array<int, 8> kWorstFirst = {143, 130, 3, 4, 64, 1, 2, 0};
 
 // Which of two exit codes says more to who started us.
 int Worse(int a, int b) {
@@ -59,6 +59,17 @@ void ShowPrice(const extract::ExportJob& job, const OutputStyle& style) {
 
 }  // namespace
 
+file::Compression CompressionOf(config::Compression compression) {
+  switch (compression) {
+    case config::Compression::kNone: return file::Compression::kNone;
+    case config::Compression::kSnappy: return file::Compression::kSnappy;
+    case config::Compression::kGzip: return file::Compression::kGzip;
+    case config::Compression::kLz4: return file::Compression::kLz4;
+    case config::Compression::kZstd: return file::Compression::kZstd;
+  }
+  return file::Compression::kZstd;
+}
+
 void ApplyTuning(const config::Tuning& tuning, extract::ExportJob& job) {
   job.profile = config::ProfileName(tuning.profile);
   job.batch_size_memory_mb = tuning.batch_size_memory_mb;
@@ -74,8 +85,11 @@ void ApplyTuning(const config::Tuning& tuning, extract::ExportJob& job) {
     options.max_batch_bytes = *tuning.max_batch_memory_mb * kMiB;
     options.batch_bytes = std::min(options.batch_bytes, options.max_batch_bytes);
   }
-  if (tuning.on_batch_memory_exceeded == config::OnBatchMemoryExceeded::kFail) {
-    options.wide_batch = extract::WideBatch::kFail;
+  switch (tuning.on_batch_memory_exceeded) {
+    using enum config::OnBatchMemoryExceeded;
+    case kWarn: options.wide_batch = extract::WideBatch::kWarn; break;
+    case kFail: options.wide_batch = extract::WideBatch::kFail; break;
+    case kAutoShrink: options.wide_batch = extract::WideBatch::kAllow; break;
   }
   job.retry = {tuning.max_retries, tuning.retry_backoff_ms};
   if (tuning.memory_threshold_mb > 0) job.memory_limit_bytes = tuning.memory_threshold_mb * kMiB;

@@ -14,12 +14,14 @@ struct OutputStyle {
   bool quiet = false;  ///< No progress and no summary; errors only.
 };
 
+file::Compression CompressionOf(config::Compression compression);
+
 /// Fills in what a profile and written settings decide: batch and pace, limits, timeouts.
 void ApplyTuning(const config::Tuning& tuning, extract::ExportJob& job);
 
 /// Runs `jobs` with the ledger `state_path`. A failed export does not keep later ones from running;
-/// a signal does. Returns 0, or the exit code of the worst failure: 3 before 1 before 2, and 130 or
-/// 143 after a signal.
+/// a signal does. Returns 0, or the exit code of the worst failure: 3 before 4, 64, 1 and 2; and
+/// 130 or 143 after a signal.
 int RunJobs(std::vector<extract::ExportJob> jobs, const std::string& state_path,
             const OutputStyle& style, Workshop& workshop);
 

@@ -31,9 +31,6 @@ struct [[nodiscard]] Error {
   Code code;
   std::string message;  ///< Names the object, the reason and the remedy. Never a secret.
 
-  /// True if the same call may succeed later without the caller changing it.
-  bool retryable() const { return code == Code::kExhausted || code == Code::kUnavailable; }
-
   /// This failure, seen from one level further out.
   Error In(std::string_view doing) && { return {code, fmt::format("{}: {}", doing, message)}; }
   Error In() && { return std::move(*this); }

@@ -1,5 +1,5 @@
 #pragma once
-// The program's log: lines on stderr. Never holds a secret; pg/connection_string.h redacts them.
+// The program's log: lines on stderr. Never holds a secret; pg/target.h redacts them.
 #include <fmt/format.h>
 
 #include <string_view>
@@ -17,10 +17,6 @@ void LogLine(LogLevel level, std::string_view line);
 template <typename... Args>
 void LogDebug(fmt::format_string<Args...> format, Args&&... args) {
   LogLine(LogLevel::kDebug, fmt::format(format, std::forward<Args>(args)...));
-}
-template <typename... Args>
-void LogInfo(fmt::format_string<Args...> format, Args&&... args) {
-  LogLine(LogLevel::kInfo, fmt::format(format, std::forward<Args>(args)...));
 }
 template <typename... Args>
 void LogWarn(fmt::format_string<Args...> format, Args&&... args) {

@@ -203,14 +203,8 @@ Status ReadCompression(const Block& block, ExportConfig& one) {
   }
   if (compression.has_value()) one.compression = static_cast<Compression>(*compression);
   if (level.has_value()) {
-    const bool zstd = one.compression == Compression::kZstd && *level >= 1;
-    const bool gzip = one.compression == Compression::kGzip && *level <= 9;
-    if (!zstd && !gzip) {
-      return block.Wrong("compression_level", fmt::format("{} does not take level {}; zstd takes 1 "
-                                                          "to 22, gzip 0 to 9, the others none",
-                                                          CompressionName(one.compression),
-                                                          *level));
-    }
+    const Status fits = CheckCompressionLevel(one.compression, *level);
+    if (!fits.ok()) return block.Wrong("compression_level", fits.error().message);
     one.compression_level = static_cast<int>(*level);
   }
   if (profile.has_value()) {  // It overrides the other two.
@@ -388,6 +382,22 @@ void ReplaceAll(std::string& text, std::string_view from, std::string_view to) {
 
 std::string_view TlsModeName(TlsMode mode) { return kTlsModes[static_cast<size_t>(mode)].text; }
 std::string_view FormatName(Format format) { return kFormats[static_cast<size_t>(format)].text; }
+std::optional<Compression> ParseCompression(std::string_view name) {
+  for (size_t at = 0; at < std::size(kCompressions); ++at) {
+    if (kCompressions[at].text == name) return static_cast<Compression>(at);
+  }
+  return std::nullopt;
+}
+
+Status CheckCompressionLevel(Compression compression, int64_t level) {
+  const bool zstd = compression == Compression::kZstd && level >= 1 && level <= 22;
+  const bool gzip = compression == Compression::kGzip && level >= 0 && level <= 9;
+  if (zstd || gzip) return Ok();
+  return Fail(Code::kUsage,
+              "{} does not take level {}; zstd takes 1 to 22, gzip 0 to 9, the others none",
+              CompressionName(compression), level);
+}
+
 std::string_view CompressionName(Compression compression) {
   return kCompressions[static_cast<size_t>(compression)].text;
 }

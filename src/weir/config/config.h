@@ -59,7 +59,6 @@ struct Tuning {
   int64_t batch_size = 10'000;                  ///< Rows; throttle_ms is counted in these.
   std::optional<int64_t> batch_size_memory_mb = 32;  ///< Absent: no ceiling in bytes.
   int64_t throttle_ms = 0;                      ///< Per batch_size rows, proportional. 0: none.
-  bool throttle_written = false;                ///< The file wrote it: print its price.
   int64_t statement_timeout_s = 300;            ///< On COPY: longest wait for a byte. 0: none.
   int64_t lock_timeout_s = 30;                  ///< 0: none.
   int64_t max_retries = 3;
@@ -80,6 +79,9 @@ enum class Compression : uint8_t { kNone, kSnappy, kGzip, kLz4, kZstd };
 
 std::string_view FormatName(Format format);                 ///< "parquet", "csv".
 std::string_view CompressionName(Compression compression);  ///< "none", "snappy", ...
+std::optional<Compression> ParseCompression(std::string_view name);
+/// Errors: kUsage for a level that the compression does not take; the sentence says which it does.
+Status CheckCompressionLevel(Compression compression, int64_t level);
 
 /// When a row group ends: at the first of these.
 struct RowGroups {

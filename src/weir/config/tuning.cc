@@ -45,7 +45,6 @@ void Lay(const TuningWritten& written, Tuning& over) {
   set(written.batch_size, over.batch_size);
   set(written.batch_size_memory_mb, over.batch_size_memory_mb);
   set(written.throttle_ms, over.throttle_ms);
-  over.throttle_written = over.throttle_written || written.throttle_ms.has_value();
   set(written.statement_timeout_s, over.statement_timeout_s);
   set(written.lock_timeout_s, over.lock_timeout_s);
   set(written.max_retries, over.max_retries);

@@ -45,6 +45,23 @@ TEST_F(ChunkQueueTest, AFullQueueWaitsForThePop) {
   EXPECT_TRUE(pushed);
 }
 
+// However fast the receiver is: what is queued, what it holds, and one chunk that was let in.
+TEST_F(ChunkQueueTest, NoMoreThanItsBoundIsEverHeld) {
+  constexpr int kChunks = 2000;
+  std::thread pusher([&] {
+    for (int count = 0; count < kChunks; ++count) ASSERT_TRUE(queue_.Push(ChunkOf(40)));
+    queue_.Close();
+  });
+  int popped = 0;
+  while (const auto chunk = queue_.Pop()) {
+    ++popped;
+    // A block of 1 KiB for each of: three queued, one being pushed, one popped.
+    EXPECT_LE(budget_.used_bytes(), 5 << 10);
+  }
+  pusher.join();
+  EXPECT_EQ(popped, kChunks);
+}
+
 TEST_F(ChunkQueueTest, AFullQueueWaitsForTheAbort) {
   ASSERT_TRUE(queue_.Push(ChunkOf(100)));
   bool pushed = true;

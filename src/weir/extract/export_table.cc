@@ -61,6 +61,14 @@ class PartWriter {
   int64_t finished_bytes_ = 0;
 };
 
+Status CheckBudget(const mem::Budget& budget, int64_t row) {
+  if (budget.used_bytes() <= budget.limit_bytes()) return Ok();
+  return Fail(Code::kExhausted,
+              "at row {} memory reached {}, over the limit of {}; raise memory_threshold_mb or "
+              "leave a wide column out",
+              row, FormatBytes(budget.used_bytes()), FormatBytes(budget.limit_bytes()));
+}
+
 // This thread's side: receives the stream and does nothing else with it, because a server waits
 // while nobody empties its socket, and a decoder that runs on its processor holds it up.
 class Receiver {
@@ -95,7 +103,7 @@ class Receiver {
       rows_ += rows;
       totals.read_bytes += chunk.bytes();
       WEIR_DO(HandOver(std::move(chunk), queue, totals));
-      Rest(rows, totals);
+      if (!ended) Rest(rows, totals);
     }
     totals.copy = clock_.Now() - start;
     return Ok();
@@ -104,6 +112,7 @@ class Receiver {
  private:
   Status HandOver(CopyChunk chunk, ChunkQueue& queue, ExportTotals& totals) {
     progress_.read_bytes = totals.read_bytes;
+    WEIR_DO(CheckBudget(blocks_.budget(), rows_));
     const sys::Duration before = clock_.Now();
     const bool pushed = queue.Push(std::move(chunk));
     totals.blocked += clock_.Now() - before;
@@ -182,28 +191,21 @@ class Encoder {
     table::Batch batch = parser_.TakeBatch();
     progress_.rows += batch.row_count;
     ++totals.batches;
-    WEIR_DO(CheckMemory(batch.size_bytes, totals), "{}", source_name_);
+    WEIR_DO(CheckMemory(batch, totals), "{}", source_name_);
     return writer_.Write(std::move(batch));
   }
 
-  Status CheckMemory(int64_t batch_bytes, ExportTotals& totals) {
-    if (options_.max_batch_bytes > 0 && batch_bytes > options_.max_batch_bytes) {
-      ++totals.wide_batches;
-      if (options_.wide_batch == WideBatch::kFail) {
-        return Fail(
-            Code::kExhausted,
-            "the row before row {} takes {}, over max_batch_memory_mb ({}); raise it or leave "
-            "a column out",
-            parser_.row_count() + 1, FormatBytes(batch_bytes),
-            FormatBytes(options_.max_batch_bytes));
-      }
+  Status CheckMemory(const table::Batch& batch, ExportTotals& totals) {
+    const bool wide = options_.max_batch_bytes > 0 && batch.row_count == 1 &&
+                      batch.size_bytes > options_.max_batch_bytes;
+    if (wide && options_.wide_batch == WideBatch::kFail) {
+      return Fail(Code::kExhausted,
+                  "row {} takes {}, over max_batch_memory_mb ({}); raise it or leave a column out",
+                  parser_.row_count(), FormatBytes(batch.size_bytes),
+                  FormatBytes(options_.max_batch_bytes));
     }
-    if (budget_.used_bytes() <= budget_.limit_bytes()) return Ok();
-    return Fail(
-        Code::kExhausted,
-        "at row {} memory reached {}, over the limit of {}; raise memory_threshold_mb or leave "
-        "a wide column out",
-        parser_.row_count(), FormatBytes(budget_.used_bytes()), FormatBytes(budget_.limit_bytes()));
+    if (wide && options_.wide_batch == WideBatch::kWarn) ++totals.wide_batches;
+    return CheckBudget(budget_, parser_.row_count());
   }
 
   const std::string& source_name_;

@@ -22,9 +22,9 @@ inline constexpr int64_t kBatchBytes = 4 << 20;
 inline constexpr int64_t kQueueBytes = 4 << 20;
 inline constexpr int64_t kChunkBytes = 512 << 10;
 
-/// What to do with a batch over max_batch_bytes. Batches are cut to that size in any case, so only
-/// a row wider than it makes such a batch.
-enum class WideBatch { kWarn, kFail };
+/// What to do with a row over max_batch_bytes, which is then a batch of its own. Batches of several
+/// rows are cut near that size in any case.
+enum class WideBatch { kWarn, kFail, kAllow };
 
 struct ExportOptions {
   int64_t batch_bytes = kBatchBytes;       ///< Of the COPY stream per batch.

@@ -17,19 +17,14 @@ constexpr sys::Duration kHarmSample = std::chrono::seconds(1);
 // Carries one export through its steps; they share what is below.
 class Run {
  public:
-  Run(const ExportJob& job, const RunContext& context, Progress& progress, ExportReport& report)
-      : job_(job), context_(context), progress_(progress), report_(report) {}
+  Run(const ExportJob& job, const RunContext& context, pg::HarmMeter& meter, Progress& progress,
+      ExportReport& report)
+      : job_(job), context_(context), meter_(meter), progress_(progress), report_(report) {}
 
-  /// Everything between Begin and Finish of the ledger.
-  Status Perform() {
-    meter_ = pg::HarmMeter::Start({.target = job_.source.target,
-                                   .run_id = report_.run_id,
-                                   .table = job_.source.table ? job_.source.table->Display() : "",
-                                   .sample_interval = kHarmSample},
-                                  context_.clock, context_.stop);
-    auto read = ReadSource();
-    report_.harm = meter_->Finish(report_.snapshot_hold, report_.totals.copy);
-    WEIR_DO(std::move(read));
+  /// The source into files that nobody sees yet.
+  Status ReadSource();
+
+  Status Publish() {
     if (report_.totals.parts.empty()) return Ok();  // skip_empty: the previous output stays.
     manifest_.parts = report_.totals.parts;
     return output_->Publish(manifest_);
@@ -38,7 +33,6 @@ class Run {
   bool source_opened() const { return source_opened_; }
 
  private:
-  Status ReadSource();
   void Describe(const Source& source);
   Status Read(Source& source);
   Status CheckSpace(const pg::TableSize& size);
@@ -46,11 +40,11 @@ class Run {
 
   const ExportJob& job_;
   const RunContext& context_;
+  pg::HarmMeter& meter_;
   Progress& progress_;
   ExportReport& report_;
   std::unique_ptr<file::OutputFolder> output_;
   file::Manifest manifest_;
-  std::unique_ptr<pg::HarmMeter> meter_;
   bool source_opened_ = false;
 };
 
@@ -88,7 +82,7 @@ Status Run::Read(Source& source) {
     LogWarn("export {}: {} batches took more than max_batch_memory_mb ({})", job_.name,
             report_.totals.wide_batches, FormatBytes(job_.options.max_batch_bytes));
   }
-  meter_->SampleNow();  // The snapshot is never older than now.
+  meter_.SampleNow();  // The snapshot is never older than now.
   return source.Close();
 }
 
@@ -186,17 +180,24 @@ Status Record(ledger::Ledger& ledger, const ExportReport& report) {
   return ledger.Finish(report.run_id, EndOf(report));
 }
 
-// Runs the job until it is done, fails for good, or has no retries left.
-Status PerformWithRetries(const ExportJob& job, const RunContext& context, Progress& progress,
-                          ExportReport& report) {
+// Reads the source until that is done, fails for good, or has no retries left. `report` keeps the
+// longest snapshot of all tries, and the totals of the last.
+Result<std::unique_ptr<Run>> ReadWithRetries(const ExportJob& job, const RunContext& context,
+                                             pg::HarmMeter& meter, Progress& progress,
+                                             ExportReport& report) {
   bool opened = false;  // Once it was, it may be away for several tries.
   while (true) {
-    Run run(job, context, progress, report);
-    auto done = run.Perform();
-    opened = opened || run.source_opened();
-    const bool again = !done.ok() && done.error().code == Code::kUnavailable && opened &&
+    const sys::Duration longest_hold = report.snapshot_hold;
+    report.totals = {};
+    auto run = std::make_unique<Run>(job, context, meter, progress, report);
+    auto done = run->ReadSource();
+    report.snapshot_hold = std::max(report.snapshot_hold, longest_hold);
+    opened = opened || run->source_opened();
+    if (done.ok()) return run;
+    const bool again = done.error().code == Code::kUnavailable && opened &&
                        report.retries < job.retry.max_retries;
-    if (!again) return done;
+    if (!again) return std::move(done).error();
+    run.reset();
     ++report.retries;
     const sys::Duration pause = job.retry.PauseBefore(report.retries);
     LogWarn("export {}: {}; trying again from the start (retry {} of {})", job.name,
@@ -207,6 +208,20 @@ Status PerformWithRetries(const ExportJob& job, const RunContext& context, Progr
     progress.read_bytes = 0;
     progress.written_bytes = 0;
   }
+}
+
+// Everything between Begin and Finish of the ledger. The harm is that of all tries.
+Status Perform(const ExportJob& job, const RunContext& context, Progress& progress,
+               ExportReport& report) {
+  const auto meter =
+      pg::HarmMeter::Start({.target = job.source.target,
+                            .run_id = report.run_id,
+                            .table = job.source.table ? job.source.table->Display() : "",
+                            .sample_interval = kHarmSample},
+                           context.clock, context.stop);
+  auto run = ReadWithRetries(job, context, *meter, progress, report);
+  report.harm = meter->Finish(report.snapshot_hold, report.totals.copy);
+  return run.ok() ? run.value()->Publish() : Status(std::move(run).error());
 }
 
 }  // namespace
@@ -239,7 +254,7 @@ Result<ExportReport> RunExport(ExportJob job, int index, const RunContext& conte
   WEIR_DO(context.ledger.Begin(*lock, StartOf(job, report, context.run_group_id)));
   const sys::Duration start = context.clock.Now();
   context.blocks.budget().SetLimit(job.memory_limit_bytes);
-  auto done = PerformWithRetries(job, context, progress, report);
+  auto done = Perform(job, context, progress, report);
   report.duration = context.clock.Now() - start;
   report.peak_rss_bytes = sys::ReadProcessUsage().peak_rss_bytes;
   if (done.ok()) {

@@ -61,8 +61,8 @@ std::string NewRunGroupId(sys::Clock& clock);
 ///
 /// A source that goes away once it was opened is tried again as job.retry says: nothing was
 /// published, so nothing can be twice. One that was never reached fails at once.
-/// Errors: only when the run could not be recorded: the ledger's, and kInvalid when the export runs
-///         already. Whatever else went wrong stands in the report.
+/// Errors: only when the run could not be recorded: the ledger's, and kUnavailable when the export
+///         runs already. Whatever else went wrong stands in the report.
 Result<ExportReport> RunExport(ExportJob job, int index, const RunContext& context,
                                Progress& progress);
 

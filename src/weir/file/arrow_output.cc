@@ -1,22 +1,15 @@
-#include <chrono>
-
 #include "weir/file/arrow_output_internal.h"
 
+#include "weir/sys/clock.h"
+
 namespace weir::file {
-namespace {
-
-int64_t NowNanos() {
-  return std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
-}
-
-}  // namespace
 
 arrow::Status HashingOutput::Write(const void* data, int64_t size) {
   const Bytes bytes(static_cast<const uint8_t*>(data), static_cast<size_t>(size));
   hash_.Append(bytes);
-  const int64_t start = NowNanos();
+  const int64_t start = sys::SteadyNow().count();
   auto status = file_->Append(bytes);
-  write_nanos_ += NowNanos() - start;
+  write_nanos_ += sys::SteadyNow().count() - start;
   if (status.ok()) return arrow::Status::OK();
   failure_ = std::move(status).error();
   return arrow::Status::IOError(failure_->message);
@@ -29,10 +22,10 @@ arrow::Status HashingOutput::Close() {
 }
 
 Status HashingOutput::Finish() {
-  const int64_t start = NowNanos();
+  const int64_t start = sys::SteadyNow().count();
   WEIR_DO(file_->Sync());
   WEIR_DO(file_->Close());
-  write_nanos_ += NowNanos() - start;
+  write_nanos_ += sys::SteadyNow().count() - start;
   return Ok();
 }
 

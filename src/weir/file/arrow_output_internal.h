@@ -12,7 +12,7 @@
 
 namespace weir::file {
 
-/// Arrow sees an Invalid status on a failure; failure() keeps ours, with its code.
+/// Arrow sees an IOError status on a failure; failure() keeps ours, with its code.
 class HashingOutput final : public arrow::io::OutputStream {
  public:
   explicit HashingOutput(std::unique_ptr<sys::OutputFile> file) : file_(std::move(file)) {

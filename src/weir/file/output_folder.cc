@@ -23,11 +23,23 @@ bool IsLeftover(const std::string& entry, const std::string& final_name) {
   return entry.substr(start.size(), run_id_bytes).find('.') == entry.npos;
 }
 
+// Who is at work in such a folder holds its lock.
 Status RemoveLeftovers(sys::Files& files, const std::string& parent,
                        const std::string& final_name) {
   WEIR_TRY(const auto entries, files.List(parent));
   for (const std::string& entry : entries) {
-    if (IsLeftover(entry, final_name)) WEIR_DO(files.Remove(sys::JoinPath(parent, entry)));
+    if (!IsLeftover(entry, final_name)) continue;
+    const std::string path = sys::JoinPath(parent, entry);
+    const auto lock = files.TryLock(path);
+    if (!lock.ok() && lock.error().code == Code::kNotFound) continue;  // Its run has just ended.
+    if (!lock.ok()) return lock.error();
+    if (lock.value() == nullptr) {
+      return Fail(Code::kUnavailable,
+                  "another run is writing '{}' now (its files are in '{}'); wait until it ends, or "
+                  "give the two exports folders of their own",
+                  sys::JoinPath(parent, final_name), entry);
+    }
+    WEIR_DO(files.Remove(path));
   }
   return Ok();
 }
@@ -66,8 +78,12 @@ Status CheckReplaceable(sys::Files& files, const std::string& path) {
 
 }  // namespace
 
-OutputFolder::OutputFolder(sys::Files& files, std::string final_path, std::string building_path)
-    : files_(files), final_path_(std::move(final_path)), building_path_(std::move(building_path)) {}
+OutputFolder::OutputFolder(sys::Files& files, std::string final_path, std::string building_path,
+                           std::unique_ptr<sys::FolderLock> lock)
+    : files_(files),
+      final_path_(std::move(final_path)),
+      building_path_(std::move(building_path)),
+      lock_(std::move(lock)) {}
 
 OutputFolder::~OutputFolder() {
   if (published_) return;
@@ -89,7 +105,14 @@ Result<std::unique_ptr<OutputFolder>> OutputFolder::Open(sys::Files& files,
   const std::string building =
       sys::JoinPath(parent, fmt::format(".{}.{}{}", name, run_id, kBuilding));
   WEIR_DO(files.MakeFolder(building));
-  return std::unique_ptr<OutputFolder>(new OutputFolder(files, trimmed, building));
+  WEIR_TRY(auto lock, files.TryLock(building));
+  // A run that began at the same moment may have seen the folder before it was locked.
+  if (lock == nullptr || !files.Exists(building)) {
+    return Fail(Code::kUnavailable, "another run began to write '{}' at the same moment; run again",
+                trimmed);
+  }
+  return std::unique_ptr<OutputFolder>(
+      new OutputFolder(files, trimmed, building, std::move(lock)));
 }
 
 Status OutputFolder::Publish(const Manifest& manifest) {
@@ -101,6 +124,7 @@ Status OutputFolder::Publish(const Manifest& manifest) {
       files_.WriteWhole(PathOf(kSuccessName), fmt::format("{:016x}\n", sys::Xxh3(AsBytes(json)))));
   WEIR_DO(files_.SyncFolder(building_path_));
   WEIR_DO(FaultPoint("output_folder.success_done"));
+  WEIR_DO(CheckReplaceable(files_, final_path_));  // It may have changed during a long run.
   const std::string parent = sys::ParentPath(final_path_);
   const bool replaces = files_.Exists(final_path_);
   if (replaces) {

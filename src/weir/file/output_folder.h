@@ -13,11 +13,12 @@ namespace weir::file {
 /// Invariant: a reader of final_path sees the previous run whole, or this one whole (decision
 ///            output-swap, I1). Destruction without Publish() removes what was built.
 /// Crash:     the dot folder stays and is removed by the next Open() of the same final path.
-///            Requires that only one run builds a final path at a time: the ledger's export lock.
+/// Two runs:  the dot folder is locked while its run lives: nobody takes it for a dead one's.
 class OutputFolder {
  public:
   /// Makes the dot folder, and removes those that dead runs left.
-  /// Errors: kInvalid when final_path holds anything that weir did not write.
+  /// Errors: kInvalid when final_path holds anything that weir did not write; kUnavailable when
+  ///         another run is at work on it.
   static Result<std::unique_ptr<OutputFolder>> Open(sys::Files& files,
                                                     const std::string& final_path,
                                                     const std::string& run_id);
@@ -33,11 +34,13 @@ class OutputFolder {
   Status Publish(const Manifest& manifest);
 
  private:
-  OutputFolder(sys::Files& files, std::string final_path, std::string building_path);
+  OutputFolder(sys::Files& files, std::string final_path, std::string building_path,
+               std::unique_ptr<sys::FolderLock> lock);
 
   sys::Files& files_;
   const std::string final_path_;
   const std::string building_path_;
+  const std::unique_ptr<sys::FolderLock> lock_;  // On the folder that is being built.
   bool published_ = false;
 };
 

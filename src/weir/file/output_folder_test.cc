@@ -64,6 +64,39 @@ TEST(OutputFolder, GoneWithoutPublishLeavesNothing) {
   EXPECT_TRUE(files.List("out").value().empty());
 }
 
+// Two state files know nothing of each other's runs: what is being built must not be taken for a
+// dead run's.
+TEST(OutputFolder, ARunAtWorkIsLeftAlone) {
+  sys::MemoryFiles files;
+  {
+    const auto first = OutputFolder::Open(files, kFolder, "r1").value();
+    ASSERT_TRUE(files.WriteWhole(first->PathOf("part-00000.csv"), "r1").ok());
+    const Status second = RunOnce(files, "r2");
+    ASSERT_FALSE(second.ok());
+    EXPECT_EQ(second.error().code, Code::kUnavailable);
+    EXPECT_TRUE(second.error().message.starts_with("another run is writing 'out/public.t' now"))
+        << second.error().message;
+    ASSERT_TRUE(first->Publish(ManifestOf("r1")).ok());
+  }
+  EXPECT_EQ(RunSeen(files), "r1");
+  EXPECT_TRUE(RunOnce(files, "r2").ok());
+}
+
+TEST(OutputFolder, WhatSomeonePutsThereDuringARunIsNotRemoved) {
+  sys::MemoryFiles files;
+  ASSERT_TRUE(RunOnce(files, "r1").ok());
+  {
+    const auto folder = OutputFolder::Open(files, kFolder, "r2").value();
+    ASSERT_TRUE(files.WriteWhole(folder->PathOf("part-00000.csv"), "r2").ok());
+    ASSERT_TRUE(files.WriteWhole(std::string(kFolder) + "/mine.txt", "mine").ok());
+    const Status published = folder->Publish(ManifestOf("r2"));
+    ASSERT_FALSE(published.ok());
+    EXPECT_EQ(published.error().code, Code::kInvalid);
+  }
+  EXPECT_EQ(RunSeen(files), "r1");
+  EXPECT_EQ(files.Read(std::string(kFolder) + "/mine.txt", 10).value(), "mine");
+}
+
 // Writes down the folders that are synced.
 class WatchedFiles final : public sys::MemoryFiles {
  public:

@@ -12,11 +12,11 @@
 #include <parquet/file_writer.h>
 
 #include <algorithm>
-#include <chrono>
 
 #include "weir/base/version.h"
 #include "weir/file/arrow_output_internal.h"
 #include "weir/file/column_shape.h"
+#include "weir/sys/clock.h"
 #include "weir/table/arrow_batch.h"
 #include "weir/table/arrow_pool.h"
 
@@ -39,10 +39,6 @@ constexpr int kMostOpenColumns = 32;
 constexpr int kMostOpenLongColumns = 16;
 constexpr double kLongValueBytes = 64;
 constexpr int64_t kGatheredBytes = 16 << 20;
-
-int64_t NowNanos() {
-  return std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
-}
 
 parquet::Compression::type Codec(Compression compression) {
   switch (compression) {
@@ -216,7 +212,10 @@ Status ParquetWriter::WriteOpened(table::Batch batch) {
   if (gathers_) {
     gathered_.push_back(table::ToArrow(std::move(batch), schema_));
     group_raw_bytes_ += raw_bytes;
-    return group_raw_bytes_ < kGatheredBytes ? Ok() : WriteGathered();
+    group_rows_ += rows;
+    const bool full = group_raw_bytes_ >= std::min(kGatheredBytes, options_.row_group_raw_bytes) ||
+                      group_rows_ >= options_.row_group_rows;
+    return full ? WriteGathered() : Ok();
   }
   if (group_rows_ == 0) {
     const auto opened = writer_->NewBufferedRowGroup();
@@ -246,6 +245,7 @@ Status ParquetWriter::WriteGathered() {
   }
   gathered_.clear();
   group_raw_bytes_ = 0;
+  group_rows_ = 0;
   const auto opened = writer_->NewRowGroup();
   if (!opened.ok()) return Failure(opened);
   for (arrow::ArrayVector& chunks : columns) {
@@ -257,19 +257,19 @@ Status ParquetWriter::WriteGathered() {
 }
 
 Status ParquetWriter::Write(table::Batch batch) {
-  const int64_t start = NowNanos();
+  const int64_t start = sys::SteadyNow().count();
   try {
     if (writer_ == nullptr) WEIR_DO(Open(batch));
     if (batch.row_count > 0) WEIR_DO(WriteOpened(std::move(batch)));
   } catch (const std::exception& thrown) {  // Parquet C++ throws where Arrow returns.
     return Failure(arrow::Status::Invalid(thrown.what()));
   }
-  encode_nanos_ += NowNanos() - start;
+  encode_nanos_ += sys::SteadyNow().count() - start;
   return Ok();
 }
 
 Result<FilePart> ParquetWriter::Finish() {
-  const int64_t start = NowNanos();
+  const int64_t start = sys::SteadyNow().count();
   try {
     if (writer_ == nullptr) WEIR_DO(Open(table::Batch{}));
     WEIR_DO(WriteGathered());
@@ -280,7 +280,7 @@ Result<FilePart> ParquetWriter::Finish() {
     return Failure(arrow::Status::Invalid(thrown.what()));
   }
   WEIR_DO(output_->Finish());
-  encode_nanos_ += NowNanos() - start;
+  encode_nanos_ += sys::SteadyNow().count() - start;
   return FilePart{relative_path_, rows_, output_->size_bytes(), output_->HashHex()};
 }
 

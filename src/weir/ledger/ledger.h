@@ -56,7 +56,7 @@ struct RunEnd {
   std::optional<int64_t> files_produced;
   std::optional<int64_t> files_committed;
   std::optional<int64_t> bytes_written;  ///< At the destination.
-  std::optional<int64_t> bytes_read;     ///< Decoded.
+  std::optional<int64_t> bytes_read;     ///< Of the COPY stream.
   std::optional<int64_t> retries;
   std::optional<int64_t> source_count;  ///< COUNT(*) of a reconcile.
   std::optional<int64_t> pg_temp_bytes_delta;

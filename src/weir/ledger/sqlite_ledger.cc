@@ -152,7 +152,7 @@ Error SqliteLedger::AlreadyRunning(const std::string& export_name) {
     const RunningRow& row = rows.value().back();
     which = fmt::format(" as run '{}' since {}", row.run_id, row.run_at);
   }
-  return Fail(Code::kInvalid,
+  return Fail(Code::kUnavailable,
               "export '{}' is running already{} (state file '{}'); wait until it ends or stop it, "
               "then run again",
               export_name, which, path());

@@ -229,7 +229,7 @@ TEST(SqliteLedger, TheSameExportTwiceAtOnceIsRefusedByName) {
 
   const auto refused = two->LockExport("content_items");
   ASSERT_FALSE(refused.ok());
-  EXPECT_EQ(refused.error().code, Code::kInvalid);
+  EXPECT_EQ(refused.error().code, Code::kUnavailable);
   EXPECT_EQ(refused.error().message,
             "export 'content_items' is running already as run 'run-1' since "
             "1970-01-01T00:00:00.000Z (state file '" +

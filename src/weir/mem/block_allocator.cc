@@ -12,6 +12,7 @@ namespace {
 
 constexpr size_t kAlignment = 64;
 constexpr int64_t kMostCopied = 4 << 20;
+constexpr size_t kMostKept = 256;  // They are searched one by one.
 constexpr int64_t kMostRoom = 2;  // A block may be this many times as large as was asked for.
 
 bool IsSmall(int64_t rounded) { return rounded < BlockAllocator::kSmallBytes; }
@@ -64,6 +65,7 @@ int64_t BlockAllocator::RoundUp(int64_t bytes) {
 Status BlockAllocator::ChargeBlock(int64_t bytes, Limit limit) {
   if (limit == Limit::kForced) {
     budget_.ForceCharge(bytes);
+    if (budget_.used_bytes() > budget_.limit_bytes()) DropKept();
     return Ok();
   }
   if (budget_.TryCharge(bytes).ok()) return Ok();
@@ -144,9 +146,10 @@ void BlockAllocator::Free(uint8_t* block, int64_t bytes) {
   }
   const std::lock_guard lock(mutex_);
   const int64_t size = mapped_.at(block);
+  if (size > keep_bytes_) return Unmap({block, size});
   kept_.push_back({block, size});
   kept_total_ += size;
-  while (kept_total_ > keep_bytes_) DropOldest();
+  while (kept_total_ > keep_bytes_ || kept_.size() > kMostKept) DropOldest();
 }
 
 uint8_t* BlockAllocator::TakeKept(int64_t bytes) {
@@ -187,9 +190,14 @@ void BlockAllocator::DropOldest() {
   const Kept oldest = kept_.front();
   kept_.erase(kept_.begin());
   kept_total_ -= oldest.bytes;
-  mapped_.erase(oldest.block);
-  WEIR_ASSERT(munmap(oldest.block, static_cast<size_t>(oldest.bytes)) == 0);
-  budget_.Release(oldest.bytes);
+  Unmap(oldest);
+}
+
+// Requires: mutex_ is held, so that nobody is given the address before it is forgotten.
+void BlockAllocator::Unmap(Kept block) {
+  mapped_.erase(block.block);
+  WEIR_ASSERT(munmap(block.block, static_cast<size_t>(block.bytes)) == 0);
+  budget_.Release(block.bytes);
 }
 
 void BlockAllocator::DropKept() {

@@ -66,12 +66,13 @@ class BlockAllocator {
   void ForgetMapped(uint8_t* block);
   int64_t MappedSize(uint8_t* block) const;
   void DropOldest();
+  void Unmap(Kept block);
   void DropKept();
 
   Budget& budget_;
   const int64_t keep_bytes_;
   mutable std::mutex mutex_;
-  std::vector<Kept> kept_;  // Oldest first; at most a few dozen, so a scan is cheap.
+  std::vector<Kept> kept_;  // Oldest first.
   int64_t kept_total_ = 0;
   std::unordered_map<uint8_t*, int64_t> mapped_;  // Size of every mapped block, out or kept.
   std::atomic<int64_t> blocks_out_{0};

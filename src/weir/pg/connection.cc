@@ -2,6 +2,7 @@
 
 #include <libpq-fe.h>
 #include <poll.h>
+#include <signal.h>
 
 #include <algorithm>
 #include <array>
@@ -37,7 +38,8 @@ constexpr std::array<StateAdvice, 24> kAdvice = {{
     {"55P03", Code::kUnavailable,
      "another session holds a stronger lock; wait for it or raise "
      "lock_timeout_s"},
-    {"57014", Code::kUnavailable, "the statement was cancelled on the server"},
+    {"57014", Code::kInvalid,
+     "someone cancelled the statement on the server; ask who before running it again"},
     {"57P01", Code::kUnavailable, "the server is shutting down or ended this session; run again"},
     {"57P02", Code::kUnavailable, "the server crashed; wait for its recovery and run again"},
     {"57P03", Code::kUnavailable, "the server is starting up; wait and run again"},
@@ -195,6 +197,7 @@ Result<std::unique_ptr<Connection>> Connection::Open(Target target,
           .In("cannot connect to " + connection->target_.Describe());
     }
   }
+  connection->cancel_ = std::shared_ptr<PGcancel>(PQgetCancel(handle), &PQfreeCancel);
   PQsetErrorVerbosity(handle, PQERRORS_DEFAULT);
   PQsetNoticeProcessor(handle, [](void*, const char*) {}, nullptr);
   return connection;
@@ -357,10 +360,10 @@ Status Connection::StartCopyOut(const std::string& sql, sys::Duration byte_timeo
   if (result == nullptr) return LastError("the COPY gave no result");
   if (PQresultStatus(result.get()) == PGRES_COPY_OUT) return Ok();
   Error error = ResultError(result.get());
-  for (PGresult* rest = PQgetResult(handle_); rest != nullptr; rest = PQgetResult(handle_)) {
-    PQclear(rest);
+  while (true) {
+    WEIR_DO(WaitForResult(byte_timeout, waited));
+    if (ResultPtr(PQgetResult(handle_), &PQclear) == nullptr) return error;
   }
-  return error;
 }
 
 Result<Bytes> Connection::NextCopyData(sys::Duration byte_timeout, sys::Duration* waited) {
@@ -377,7 +380,7 @@ Result<Bytes> Connection::NextCopyData(sys::Duration byte_timeout, sys::Duration
       return Bytes(reinterpret_cast<const uint8_t*>(data), static_cast<size_t>(size));
     }
     if (size == -1) {
-      WEIR_DO(FinishCopy());
+      WEIR_DO(FinishCopy(byte_timeout, waited));
       return Bytes();
     }
     if (size == -2) return LastError("the COPY stream broke");
@@ -393,10 +396,10 @@ Result<Bytes> Connection::NextCopyData(sys::Duration byte_timeout, sys::Duration
 }
 
 // After CopyDone or an error in mid-stream: the command's own result says which it was.
-Status Connection::FinishCopy() {
+Status Connection::FinishCopy(sys::Duration byte_timeout, sys::Duration* waited) {
   std::optional<Error> failure;
   while (true) {
-    WEIR_DO(WaitForResult());
+    WEIR_DO(WaitForResult(byte_timeout, waited));
     const ResultPtr result(PQgetResult(handle_), &PQclear);
     if (result == nullptr) break;
     if (PQresultStatus(result.get()) == PGRES_COMMAND_OK || failure) continue;
@@ -409,9 +412,13 @@ Status Connection::FinishCopy() {
 // PQcancel has no bound and cannot be interrupted, so it gets a thread, which shares nothing with
 // this object and may outlive it.
 void Connection::Cancel(sys::Duration bound) {
-  const std::shared_ptr<PGcancel> cancel(PQgetCancel(handle_), &PQfreeCancel);
-  if (cancel == nullptr) return;
-  std::packaged_task<void()> ask([cancel] {
+  if (cancel_ == nullptr) return;
+  std::packaged_task<void()> ask([cancel = cancel_] {
+    // PQcancel, unlike the rest of libpq, lets a server that is gone end the process.
+    sigset_t pipe;
+    sigemptyset(&pipe);
+    sigaddset(&pipe, SIGPIPE);
+    pthread_sigmask(SIG_BLOCK, &pipe, nullptr);
     char reason[256];
     PQcancel(cancel.get(), reason, sizeof reason);
   });

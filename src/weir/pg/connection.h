@@ -14,6 +14,7 @@
 #include "weir/sys/stop.h"
 
 typedef struct pg_conn PGconn;
+typedef struct pg_cancel PGcancel;
 struct pg_result;
 
 namespace weir::pg {
@@ -37,7 +38,7 @@ using CopyMemory = std::unique_ptr<char, FreeCopyMemory>;
 
 /// A failure the server reported, mapped to a reaction by its SQLSTATE:
 ///   kNotFound     3D000, 42P01, 3F000, 42703    kExhausted    53xxx but too many connections
-///   kInvalid      28xxx, 42xxx and the rest     kUnavailable  08xxx, 53300, 55P03, 57xxx, 40xxx
+///   kInvalid      28xxx, 42xxx, 57014, the rest kUnavailable  08xxx, 53300, 55P03, 57xxx, 40xxx
 Error FromSqlState(std::string_view sqlstate, std::string_view message);
 
 /// How long Cancel() keeps its caller: connecting may lose two packets (1 s and 2 s until they are
@@ -102,7 +103,7 @@ class Connection {
   Error LastError(const char* fallback) const;
   Error ResultError(const pg_result* result) const;
   Status Await(sys::Duration timeout, short events);
-  Status FinishCopy();
+  Status FinishCopy(sys::Duration byte_timeout, sys::Duration* waited);
   Status WaitForResult(sys::Duration byte_timeout = sys::Duration{0},
                        sys::Duration* waited = nullptr);
   Result<std::vector<StatementField>> ReadDescription();
@@ -112,6 +113,7 @@ class Connection {
   Target target_;
   const sys::Stop& stop_;
   CopyMemory copy_data_;
+  std::shared_ptr<PGcancel> cancel_;  // Made when connected: any thread may use it.
 };
 
 }  // namespace weir::pg

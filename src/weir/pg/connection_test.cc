@@ -21,7 +21,7 @@ TEST(FromSqlState, StatesBecomeReactions) {
       {"3F000", Code::kNotFound},    {"42P01", Code::kNotFound},    {"42703", Code::kNotFound},
       {"42501", Code::kInvalid},     {"42601", Code::kInvalid},     {"22012", Code::kInvalid},
       {"53300", Code::kUnavailable}, {"53100", Code::kExhausted},   {"53200", Code::kExhausted},
-      {"55P03", Code::kUnavailable}, {"57014", Code::kUnavailable}, {"57P01", Code::kUnavailable},
+      {"55P03", Code::kUnavailable}, {"57014", Code::kInvalid},     {"57P01", Code::kUnavailable},
       {"57P02", Code::kUnavailable}, {"57P03", Code::kUnavailable}, {"57P05", Code::kUnavailable},
       {"40001", Code::kUnavailable}, {"40P01", Code::kUnavailable}, {"08006", Code::kUnavailable},
       {"58030", Code::kUnavailable}, {"XX001", Code::kCorrupt},     {"XX000", Code::kCorrupt},
@@ -363,7 +363,7 @@ TEST(ConnectionToAStandstill, CancelReturnsWithinItsBoundAndIsDoneLater) {
   EXPECT_GE(took, milliseconds(50));
   EXPECT_LT(took, kCancelBound);  // Without a bound, for ever.
   ASSERT_FALSE(rows.ok());
-  EXPECT_TRUE(rows.error().message.ends_with("the statement was cancelled on the server"));
+  EXPECT_NE(rows.error().message.find("someone cancelled the statement"), std::string::npos);
 }
 
 TEST(ConnectionToACrash, AKilledServerIsUnavailableInOneSentence) {

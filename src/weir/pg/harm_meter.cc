@@ -96,6 +96,7 @@ void HarmMeter::ReadFirst() {
 void HarmMeter::ReadLast() {
   const std::lock_guard lock(mutex_);
   if (stop_.asked()) return AbsentCounters("the run was stopped");
+  if (absent_.contains(kCounters[0])) return;  // Nothing to subtract from: the reason is known.
   Status done = Connect();
   if (done.ok() && connection_->server_version() < kSharedMemoryStatistics) {
     clock_.Wait(kCollectorDelay, stop_);

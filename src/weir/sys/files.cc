@@ -1,6 +1,7 @@
 #include "weir/sys/files.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -75,6 +76,17 @@ class DiskOutputFile final : public OutputFile {
   int fd_;
   std::string path_;
   int64_t size_bytes_ = 0;
+};
+
+class DiskFolderLock final : public FolderLock {
+ public:
+  explicit DiskFolderLock(int fd) : fd_(fd) {}
+  ~DiskFolderLock() override { close(fd_); }
+  DiskFolderLock(const DiskFolderLock&) = delete;
+  DiskFolderLock& operator=(const DiskFolderLock&) = delete;
+
+ private:
+  const int fd_;
 };
 
 }  // namespace
@@ -158,9 +170,9 @@ Result<std::vector<std::string>> DiskFiles::List(const std::string& folder) {
   if (error) return FromErrno(error.value(), "list", folder);
   std::vector<std::string> names;
   for (; entries != std::filesystem::directory_iterator(); entries.increment(error)) {
-    if (error) return FromErrno(error.value(), "list", folder);
     names.push_back(entries->path().filename().string());
   }
+  if (error) return FromErrno(error.value(), "list", folder);  // An increment that fails ends it.
   std::sort(names.begin(), names.end());
   return names;
 }
@@ -213,6 +225,15 @@ Result<int64_t> DiskFiles::FreeBytes(const std::string& folder) {
   struct statvfs info {};
   if (statvfs(folder.c_str(), &info) != 0) return FromErrno(errno, "look at", folder);
   return static_cast<int64_t>(info.f_bavail) * static_cast<int64_t>(info.f_frsize);
+}
+
+Result<std::unique_ptr<FolderLock>> DiskFiles::TryLock(const std::string& folder) {
+  const int fd = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  if (fd < 0) return FromErrno(errno, "lock", folder);
+  auto lock = std::make_unique<DiskFolderLock>(fd);
+  if (flock(fd, LOCK_EX | LOCK_NB) == 0) return std::unique_ptr<FolderLock>(std::move(lock));
+  if (errno == EWOULDBLOCK) return std::unique_ptr<FolderLock>();
+  return FromErrno(errno, "lock", folder);
 }
 
 }  // namespace weir::sys

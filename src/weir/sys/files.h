@@ -27,6 +27,12 @@ class OutputFile {
   virtual int64_t size_bytes() const = 0;
 };
 
+/// A lock on a folder, given back when destroyed, or by the kernel when the process dies.
+class FolderLock {
+ public:
+  virtual ~FolderLock() = default;
+};
+
 /// Paths, and what can be done to them. Files are made 0600 and folders 0700.
 ///
 /// Errors, everywhere: kNotFound for what is not there, kInvalid for what is refused (rights, wrong
@@ -56,6 +62,8 @@ class Files {
   virtual Status SyncFolder(const std::string& folder) = 0;
   /// Bytes an unprivileged writer can still put on the file system of `folder`.
   virtual Result<int64_t> FreeBytes(const std::string& folder) = 0;
+  /// Locks a folder, wherever it is renamed to; null when someone else holds it.
+  virtual Result<std::unique_ptr<FolderLock>> TryLock(const std::string& folder) = 0;
 
   /// Makes the folder and those above it that are missing; an existing one is fine. Returns when
   /// the names it made would survive a power cut.
@@ -79,6 +87,7 @@ class DiskFiles final : public Files {
   Status Remove(const std::string& path) override;
   Status SyncFolder(const std::string& folder) override;
   Result<int64_t> FreeBytes(const std::string& folder) override;
+  Result<std::unique_ptr<FolderLock>> TryLock(const std::string& folder) override;
 };
 
 /// Files in a map: a path is its text, a folder is there once made.
@@ -95,12 +104,14 @@ class MemoryFiles : public Files {
   Status Remove(const std::string& path) override;
   Status SyncFolder(const std::string& folder) override;
   Result<int64_t> FreeBytes(const std::string& folder) override;
+  Result<std::unique_ptr<FolderLock>> TryLock(const std::string& folder) override;
 
  private:
   friend class MemoryOutputFile;
   struct Node {
     bool folder = false;
     std::string contents;
+    std::weak_ptr<FolderLock> lock = {};
   };
   /// kNotFound or kInvalid unless the folder that is to hold `path` is there.
   Status CheckParent(std::string_view doing, const std::string& path) const;
@@ -129,6 +140,7 @@ class FailingFiles final : public Files {
   Status Remove(const std::string& path) override;
   Status SyncFolder(const std::string& folder) override;
   Result<int64_t> FreeBytes(const std::string& folder) override;
+  Result<std::unique_ptr<FolderLock>> TryLock(const std::string& folder) override;
 
   /// Counts one durable step; the error when it is the one to fail, or a later one.
   Status Step();

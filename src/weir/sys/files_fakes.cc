@@ -50,6 +50,14 @@ class FailingOutputFile final : public OutputFile {
   FailingFiles& files_;
 };
 
+class MemoryFolderLock final : public FolderLock {
+ public:
+  explicit MemoryFolderLock(std::shared_ptr<FolderLock> held) : held_(std::move(held)) {}
+
+ private:
+  std::shared_ptr<FolderLock> held_;  // The folder knows of it for as long as it is alive.
+};
+
 bool IsUnder(const std::string& path, const std::string& folder) {
   return path.size() > folder.size() && path.compare(0, folder.size(), folder) == 0 &&
          path[folder.size()] == '/';
@@ -185,6 +193,18 @@ Status MemoryFiles::SyncFolder(const std::string&) { return Ok(); }
 
 Result<int64_t> MemoryFiles::FreeBytes(const std::string&) { return int64_t{1} << 40; }
 
+Result<std::unique_ptr<FolderLock>> MemoryFiles::TryLock(const std::string& folder) {
+  const std::lock_guard lock(mutex_);
+  const auto node = nodes_.find(folder);
+  if (node == nodes_.end() || !node->second.folder) {
+    return Fail(Code::kNotFound, "cannot lock '{}': no such folder", folder);
+  }
+  if (!node->second.lock.expired()) return std::unique_ptr<FolderLock>();
+  const auto held = std::make_shared<FolderLock>();
+  node->second.lock = held;
+  return std::unique_ptr<FolderLock>(std::make_unique<MemoryFolderLock>(held));
+}
+
 FailingFiles::FailingFiles(Files& below, int64_t steps_before_failure, Error error)
     : below_(below), steps_before_failure_(steps_before_failure), error_(std::move(error)) {}
 
@@ -227,6 +247,9 @@ Status FailingFiles::SyncFolder(const std::string& folder) {
 }
 Result<int64_t> FailingFiles::FreeBytes(const std::string& folder) {
   return below_.FreeBytes(folder);
+}
+Result<std::unique_ptr<FolderLock>> FailingFiles::TryLock(const std::string& folder) {
+  return below_.TryLock(folder);
 }
 
 }  // namespace weir::sys

@@ -130,6 +130,18 @@ TEST_P(FilesContract, OneFolderIsMadeOnceAndInAFolderThatIsThere) {
   EXPECT_TRUE(files_->MakeOneFolder(Path("a/b")).value());
 }
 
+TEST_P(FilesContract, ALockIsHeldOnceAndFollowsItsFolder) {
+  ASSERT_TRUE(files_->MakeFolder(Path("a")).ok());
+  auto lock = files_->TryLock(Path("a")).value();
+  ASSERT_NE(lock, nullptr);
+  EXPECT_EQ(files_->TryLock(Path("a")).value(), nullptr);
+  ASSERT_TRUE(files_->Rename(Path("a"), Path("b")).ok());
+  EXPECT_EQ(files_->TryLock(Path("b")).value(), nullptr);
+  lock.reset();
+  EXPECT_NE(files_->TryLock(Path("b")).value(), nullptr);
+  EXPECT_EQ(CodeOf(files_->TryLock(Path("none")), Path("none")), Code::kNotFound);
+}
+
 TEST_P(FilesContract, RenameReplacesAFile) {
   ASSERT_TRUE(files_->WriteWhole(Path("new"), "new").ok());
   ASSERT_TRUE(files_->WriteWhole(Path("old"), "old").ok());

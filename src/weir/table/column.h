@@ -11,10 +11,10 @@ namespace weir::table {
 
 /// Values of one column, laid out as Apache Arrow lays out arrays.
 ///
-/// Shape: values    fixed-width kinds: length × FixedWidth bytes, zero where null; var-length: all
-///        bytes. offsets   var-length kinds and lists: length + 1 int32, rising from 0. validity
-///        one bit per value, 1 = not null; absent when null_count is 0. element   lists: the values
-///        of all lists, one after another.
+/// values    fixed-width kinds: length × FixedWidth bytes, zero where null; var-length: all bytes.
+/// offsets   var-length kinds and lists: length + 1 int32, rising from 0.
+/// validity  one bit per value, 1 = not null; absent when null_count is 0.
+/// element   lists: the values of all lists, one after another.
 struct ColumnData {
   Type type;
   int64_t length = 0;
