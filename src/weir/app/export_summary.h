@@ -12,7 +12,8 @@ std::string SummaryText(const extract::ExportReport& report);
 /// What the source paid: a table of metrics, then what could not be measured and why.
 std::string HarmText(const pg::HarmReport& harm);
 
-/// One JSON object on one line; keys as in export_metrics, and "harm" with its metrics.
+/// One JSON object on one line; keys as in export_metrics where it has them (but `files`, and
+/// `peak_rss_bytes` in bytes), `blocked_ms`, and "harm" with its metrics.
 std::string SummaryJson(const extract::ExportReport& report);
 
 }  // namespace weir::app

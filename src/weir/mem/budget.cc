@@ -20,7 +20,6 @@ bool Budget::AddWithin(int64_t bytes) {
   do {
     if (bytes > limit_.load(std::memory_order_relaxed) - used) return false;
   } while (!used_.compare_exchange_weak(used, used + bytes, std::memory_order_relaxed));
-  NotePeak(used + bytes);
   return true;
 }
 
@@ -30,10 +29,15 @@ Status Budget::TryCharge(int64_t bytes) {
     return Fail(Code::kExhausted, "memory budget '{}' is full: {} asked, {} of {} used", name_,
                 FormatBytes(bytes), FormatBytes(used_bytes()), FormatBytes(limit_bytes()));
   }
-  if (parent_ == nullptr) return Ok();
-  auto status = parent_->TryCharge(bytes);
-  if (!status.ok()) used_.fetch_sub(bytes, std::memory_order_relaxed);
-  return status;
+  if (parent_ != nullptr) {
+    auto status = parent_->TryCharge(bytes);
+    if (!status.ok()) {
+      used_.fetch_sub(bytes, std::memory_order_relaxed);
+      return status;
+    }
+  }
+  NotePeak(used_.load(std::memory_order_relaxed));
+  return Ok();
 }
 
 void Budget::ForceCharge(int64_t bytes) {
