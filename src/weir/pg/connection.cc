@@ -144,13 +144,28 @@ Connection::~Connection() {
   PQfinish(handle_);
 }
 
+// As libpq takes it from URL, environment and service file: at least 2 s, none for 0 or less; 10 s
+// where nobody says. libpq leaves it to whoever connects without blocking.
+sys::Duration ConnectTimeout(PGconn* handle) {
+  constexpr sys::Duration kDefault = std::chrono::seconds(10);
+  constexpr sys::Duration kNone = std::chrono::hours(24 * 365);
+  const std::unique_ptr<PQconninfoOption, decltype(&PQconninfoFree)> options(PQconninfo(handle),
+                                                                             &PQconninfoFree);
+  for (const PQconninfoOption* at = options.get(); at != nullptr && at->keyword != nullptr; ++at) {
+    if (std::string_view(at->keyword) != "connect_timeout") continue;
+    if (at->val == nullptr || *at->val == '\0') return kDefault;
+    const int seconds = std::atoi(at->val);
+    return seconds <= 0 ? kNone : sys::Duration(std::chrono::seconds(std::max(2, seconds)));
+  }
+  return kDefault;
+}
+
 Result<std::unique_ptr<Connection>> Connection::Open(Target target,
                                                      const std::string& application_name,
                                                      const sys::Stop& stop) {
   const auto set_default = [&](const char* keyword, const char* value) {
     if (target.Get(keyword).empty()) target.Set(keyword, value);
   };
-  set_default("connect_timeout", "10");
   set_default("keepalives_idle", "30");
   set_default("keepalives_interval", "10");
   set_default("keepalives_count", "3");
@@ -178,8 +193,7 @@ Result<std::unique_ptr<Connection>> Connection::Open(Target target,
     return ConnectError(handle, connection->target_).In("cannot connect to " +
                                                         connection->target_.Describe());
   }
-  const sys::Duration timeout = std::chrono::seconds(
-      std::max(2, std::atoi(connection->target_.Get("connect_timeout").c_str())));
+  const sys::Duration timeout = ConnectTimeout(handle);
   const sys::Duration deadline = sys::SteadyNow() + timeout;
   for (PostgresPollingStatusType status = PGRES_POLLING_WRITING; status != PGRES_POLLING_OK;) {
     const short events = status == PGRES_POLLING_READING ? POLLIN : POLLOUT;

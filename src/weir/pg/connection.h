@@ -52,8 +52,9 @@ inline constexpr std::chrono::seconds kCancelBound{5};
 /// Threads: one at a time, but Cancel() from any.
 class Connection {
  public:
-  /// Connects with keepalives and a connect timeout of 10 s where the target does not set its own,
-  /// and application_name for pg_stat_activity. `stop` must outlive the connection.
+  /// Connects with keepalives, a connect timeout (10 s for all hosts together, unless the target,
+  /// PGCONNECT_TIMEOUT or a service says else), and application_name for pg_stat_activity. `stop`
+  /// must outlive the connection.
   static Result<std::unique_ptr<Connection>> Open(Target target,
                                                   const std::string& application_name,
                                                   const sys::Stop& stop);

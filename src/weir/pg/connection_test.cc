@@ -1,5 +1,10 @@
 #include "weir/pg/connection.h"
 
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
 #include <csignal>
 #include <functional>
 #include <thread>
@@ -384,6 +389,30 @@ TEST(ConnectionToACrash, AKilledServerIsUnavailableInOneSentence) {
     EXPECT_EQ(error.message.find_first_of("\n\t"), std::string::npos) << error.message;
     EXPECT_NE(error.message.find("run again"), std::string::npos) << error.message;
   }
+}
+
+// The kernel takes the connection, and nobody ever answers on it.
+TEST(ConnectionToSilence, TheEnvironmentsTimeoutIsObeyed) {
+  const int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof address;
+  ASSERT_EQ(bind(listener, reinterpret_cast<sockaddr*>(&address), size), 0);
+  ASSERT_EQ(listen(listener, 1), 0);
+  ASSERT_EQ(getsockname(listener, reinterpret_cast<sockaddr*>(&address), &size), 0);
+  const std::string url =
+      fmt::format("postgresql://me@127.0.0.1:{}/db?sslmode=disable", ntohs(address.sin_port));
+
+  setenv("PGCONNECT_TIMEOUT", "1", 1);  // libpq's least is 2.
+  const sys::Stop never;
+  const auto refused = Connection::Open(Target::Parse(url).value(), "weir/test", never);
+  unsetenv("PGCONNECT_TIMEOUT");
+  close(listener);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, Code::kUnavailable);
+  EXPECT_NE(refused.error().message.find("no answer within 2 s"), std::string::npos)
+      << refused.error().message;
 }
 
 }  // namespace
