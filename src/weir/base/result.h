@@ -22,7 +22,8 @@ class [[nodiscard]] Result {
 
   T& value() & { return Checked(), std::get<0>(state_); }
   const T& value() const& { return Checked(), std::get<0>(state_); }
-  T&& value() && { return Checked(), std::get<0>(std::move(state_)); }
+  /// By value, so that a range-for over a call's result does not outlive it.
+  T value() && { return Checked(), std::get<0>(std::move(state_)); }
 
   const Error& error() const& { return WEIR_ASSERT(!ok()), std::get<1>(state_); }
   Error&& error() && { return WEIR_ASSERT(!ok()), std::get<1>(std::move(state_)); }
