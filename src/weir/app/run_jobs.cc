@@ -20,7 +20,9 @@ constexpr std::array<int, 8> kWorstFirst = {143, 130, 3, 4, 64, 1, 2, 0};
 // Which of two exit codes says more to who started us.
 int Worse(int a, int b) {
   const auto rank = [](int code) {
-    return std::find(kWorstFirst.begin(), kWorstFirst.end(), code);
+    const auto* const found = std::find(kWorstFirst.begin(), kWorstFirst.end(), code);
+    WEIR_ASSERT(found != kWorstFirst.end());  // An unknown code must not pass for none.
+    return found;
   };
   return rank(a) < rank(b) ? a : b;
 }

@@ -123,6 +123,22 @@ Error ConnectError(const PGconn* handle, const Target& target) {
   return FromSqlState("08", reason);
 }
 
+// As libpq takes it from URL, environment and service file: at least 2 s, none for 0 or less; 10 s
+// where nobody says. libpq leaves it to whoever connects without blocking.
+sys::Duration ConnectTimeout(PGconn* handle) {
+  constexpr sys::Duration kDefault = std::chrono::seconds(10);
+  constexpr sys::Duration kNone = std::chrono::hours(24 * 365);
+  const std::unique_ptr<PQconninfoOption, decltype(&PQconninfoFree)> options(PQconninfo(handle),
+                                                                             &PQconninfoFree);
+  for (const PQconninfoOption* at = options.get(); at != nullptr && at->keyword != nullptr; ++at) {
+    if (std::string_view(at->keyword) != "connect_timeout") continue;
+    if (at->val == nullptr || *at->val == '\0') return kDefault;
+    const int seconds = std::atoi(at->val);
+    return seconds <= 0 ? kNone : sys::Duration(std::chrono::seconds(std::max(2, seconds)));
+  }
+  return kDefault;
+}
+
 }  // namespace
 
 Error FromSqlState(std::string_view sqlstate, std::string_view message) {
@@ -140,25 +156,7 @@ Connection::Connection(PGconn* handle, Target target, const sys::Stop& stop)
 
 void FreeCopyMemory::operator()(char* memory) const { PQfreemem(memory); }
 
-Connection::~Connection() {
-  PQfinish(handle_);
-}
-
-// As libpq takes it from URL, environment and service file: at least 2 s, none for 0 or less; 10 s
-// where nobody says. libpq leaves it to whoever connects without blocking.
-sys::Duration ConnectTimeout(PGconn* handle) {
-  constexpr sys::Duration kDefault = std::chrono::seconds(10);
-  constexpr sys::Duration kNone = std::chrono::hours(24 * 365);
-  const std::unique_ptr<PQconninfoOption, decltype(&PQconninfoFree)> options(PQconninfo(handle),
-                                                                             &PQconninfoFree);
-  for (const PQconninfoOption* at = options.get(); at != nullptr && at->keyword != nullptr; ++at) {
-    if (std::string_view(at->keyword) != "connect_timeout") continue;
-    if (at->val == nullptr || *at->val == '\0') return kDefault;
-    const int seconds = std::atoi(at->val);
-    return seconds <= 0 ? kNone : sys::Duration(std::chrono::seconds(std::max(2, seconds)));
-  }
-  return kDefault;
-}
+Connection::~Connection() { PQfinish(handle_); }
 
 Result<std::unique_ptr<Connection>> Connection::Open(Target target,
                                                      const std::string& application_name,
@@ -251,8 +249,9 @@ Error Connection::LastError(const char* fallback) const {
 }
 
 // The server's own error, or the lost connection's when there is none.
-Error Connection::ResultError(const pg_result* result) const {
+Error Connection::ResultError(const pg_result* result) {
   const char* state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
+  last_sqlstate_ = state == nullptr ? "" : state;
   if (state == nullptr) return LastError("the statement failed");
   return FromSqlState(state, target_.Redact(PQresultErrorMessage(result)));
 }

@@ -91,6 +91,9 @@ class Connection {
   /// kernel gives its connection up. Errors are of no use to anyone and dropped.
   void Cancel(sys::Duration bound = kCancelBound);
 
+  /// SQLSTATE of the last failure that the server reported; empty before one.
+  const std::string& last_sqlstate() const { return last_sqlstate_; }
+
   int server_version() const;  ///< 150018 for 15.18.
   int backend_pid() const;
   bool is_alive() const;
@@ -102,7 +105,7 @@ class Connection {
  private:
   Connection(PGconn* handle, Target target, const sys::Stop& stop);
   Error LastError(const char* fallback) const;
-  Error ResultError(const pg_result* result) const;
+  Error ResultError(const pg_result* result);
   Status Await(sys::Duration timeout, short events);
   Status FinishCopy(sys::Duration byte_timeout, sys::Duration* waited);
   Status WaitForResult(sys::Duration byte_timeout = sys::Duration{0},
@@ -114,6 +117,7 @@ class Connection {
   Target target_;
   const sys::Stop& stop_;
   CopyMemory copy_data_;
+  std::string last_sqlstate_;
   std::shared_ptr<PGcancel> cancel_;  // Made when connected: any thread may use it.
 };
 

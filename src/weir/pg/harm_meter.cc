@@ -90,13 +90,14 @@ void HarmMeter::ReadFirst() {
     ReadStatements(first_);
     done = ReadCounters(first_);
   }
+  first_read_ = done.ok();
   if (!done.ok()) AbsentCounters(done.error().message);
 }
 
 void HarmMeter::ReadLast() {
   const std::lock_guard lock(mutex_);
   if (stop_.asked()) return AbsentCounters("the run was stopped");
-  if (absent_.contains(kCounters[0])) return;  // Nothing to subtract from: the reason is known.
+  if (!first_read_) return;  // Nothing to subtract from: the reason is known.
   Status done = Connect();
   if (done.ok() && connection_->server_version() < kSharedMemoryStatistics) {
     clock_.Wait(kCollectorDelay, stop_);

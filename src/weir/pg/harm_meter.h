@@ -112,6 +112,7 @@ class HarmMeter {
   std::string sample_failure_;
   // ----
   std::string statements_sql_;
+  bool first_read_ = false;
   Counters first_{};
   Counters last_{};
   std::optional<Buffers> first_buffers_;

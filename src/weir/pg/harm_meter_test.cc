@@ -281,6 +281,28 @@ TEST(HarmMeter, AStoppedRunKeepsItsSamplesAndReadsNoMore) {
   EXPECT_EQ(Find(report, "connections_max"), 1) << All(report);
 }
 
+// What does not hang on track_counts is measured all the same.
+TEST(HarmMeter, WithoutTrackCountsTheRestIsMeasured) {
+  LocalServerOptions options;
+  options.durable = false;
+  options.meters = true;
+  options.settings = {{"track_counts", "off"}};
+  const auto server = LocalServer::Start(options).value();
+  sys::RealClock clock;
+  const sys::Stop never;
+  const auto meter = HarmMeter::Start(For(server->url(), ""), clock, never);
+  const auto connection = Open(server->url(), never);
+  ASSERT_TRUE(connection
+                  ->Exec("SET synchronous_commit = on; "
+                         "CREATE TABLE t AS SELECT generate_series(1, 20000)")
+                  .ok());
+  const HarmReport report = meter->Finish({}, {});
+  EXPECT_TRUE(Says(report, "pg_tup_returned: track_counts is off")) << All(report);
+  EXPECT_GT(Find(report, "wal_bytes").value_or(0), 500'000) << All(report);
+  EXPECT_TRUE(Find(report, "statements_calls").has_value()) << All(report);
+  EXPECT_TRUE(Find(report, "buffers_evicted").has_value()) << All(report);
+}
+
 TEST(HarmMeter, AResetDuringTheRunIsNoNegativeHarm) {
   test::Database db;
   sys::RealClock clock;

@@ -44,9 +44,11 @@ Result<LockMode> LockTable(Connection& connection, const TableName& table) {
                                             connection.QuoteName(table.schema),
                                             connection.QuoteName(table.name)));
   if (locked.ok()) return LockMode::kTable;
-  // Refused: rights on some columns only, or a kind that cannot be locked. Not there, lock timeout
-  // and lost connection stay errors.
-  if (locked.error().code == Code::kInvalid) return LockMode::kHolder;
+  // Refused (class 42): rights on some columns only, or a kind that cannot be locked. Not there,
+  // lock timeout, cancelled and lost connection stay errors.
+  const bool refused =
+      locked.error().code == Code::kInvalid && connection.last_sqlstate().starts_with("42");
+  if (refused) return LockMode::kHolder;
   return std::move(locked).error().In("table " + table.Display());
 }
 

@@ -121,6 +121,27 @@ TEST_F(SessionTest, QuotesInTheApplicationNameAreHarmless) {
   EXPECT_EQ(Show(*connection, "application_name"), settings.application_name);
 }
 
+// Not a refusal: going on to SELECT would wait for the same lock again.
+TEST_F(SessionTest, AnEndedWaitForALockIsAnError) {
+  db_.Exec("CREATE TABLE t (a int)");
+  const auto holder = Connect();
+  ASSERT_TRUE(holder->Exec("BEGIN; LOCK TABLE t IN ACCESS EXCLUSIVE MODE").ok());
+  const auto connection = Connect();
+  ASSERT_TRUE(BeginReadOnly(*connection, Isolation::kRepeatableRead, {}).ok());
+  Result<LockMode> locked = LockMode::kHolder;
+  std::thread waiter([&] { locked = LockTable(*connection, {"public", "t"}); });
+  const std::string cancel = fmt::format(
+      "SELECT pg_cancel_backend(pid) FROM pg_stat_activity "
+      "WHERE pid = {} AND wait_event_type = 'Lock'",
+      connection->backend_pid());
+  while (holder->Query(cancel).value().empty()) {
+  }
+  waiter.join();
+  ASSERT_FALSE(locked.ok());
+  EXPECT_NE(locked.error().message.find("someone cancelled the statement"), std::string::npos)
+      << locked.error().message;
+}
+
 TEST_F(SessionTest, AHeldLockIsWaitedForNoLongerThanAsked) {
   db_.Exec("CREATE TABLE t (a int)");
   db_.Exec("BEGIN; LOCK TABLE t IN ACCESS EXCLUSIVE MODE");
