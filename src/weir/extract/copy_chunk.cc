@@ -5,6 +5,7 @@ namespace weir::extract {
 void CopyChunk::Append(Bytes message, pg::CopyMemory memory) {
   const int64_t size = static_cast<int64_t>(message.size());
   if (size >= kLeastKept) {
+    WEIR_ASSERT(memory != nullptr);
     blocks_->budget().ForceCharge(size);
     kept_bytes_ += size;
     pieces_.push_back({std::move(memory), size});

@@ -16,8 +16,8 @@ namespace weir::extract {
 /// Threads: one at a time; may be moved to another thread and end there.
 class CopyChunk {
  public:
-  /// From this size on a message is kept rather than copied: a malloc and a free cost about as much
-  /// as copying it.
+  /// From this size on a message is kept rather than copied. Each kept one is a heap block of its
+  /// own until the other thread frees it: too many, where rows are narrow.
   static constexpr int64_t kLeastKept = 1 << 10;
 
   explicit CopyChunk(mem::BlockAllocator& blocks) : blocks_(&blocks), copied_(blocks) {}
@@ -29,7 +29,7 @@ class CopyChunk {
         kept_bytes_(std::exchange(other.kept_bytes_, 0)) {}
   CopyChunk& operator=(CopyChunk&&) = delete;
 
-  /// Adds a message, which lies in `memory`.
+  /// Adds a message, which lies in `memory`. Requires: not null from kLeastKept bytes on.
   void Append(Bytes message, pg::CopyMemory memory);
 
   int64_t bytes() const { return copied_.size() + kept_bytes_; }

@@ -61,12 +61,15 @@ class PartWriter {
   int64_t finished_bytes_ = 0;
 };
 
-Status CheckBudget(const mem::Budget& budget, int64_t row) {
-  if (budget.used_bytes() <= budget.limit_bytes()) return Ok();
+// Blocks that are only kept warm would be given up before anything is refused.
+Status CheckBudget(mem::BlockAllocator& blocks, int64_t row) {
+  const mem::Budget& budget = blocks.budget();
+  const int64_t used_bytes = budget.used_bytes() - blocks.kept_bytes();
+  if (used_bytes <= budget.limit_bytes()) return Ok();
   return Fail(Code::kExhausted,
               "at row {} memory reached {}, over the limit of {}; raise memory_threshold_mb or "
               "leave a wide column out",
-              row, FormatBytes(budget.used_bytes()), FormatBytes(budget.limit_bytes()));
+              row, FormatBytes(used_bytes), FormatBytes(budget.limit_bytes()));
 }
 
 // This thread's side: receives the stream and does nothing else with it, because a server waits
@@ -112,7 +115,7 @@ class Receiver {
  private:
   Status HandOver(CopyChunk chunk, ChunkQueue& queue, ExportTotals& totals) {
     progress_.read_bytes = totals.read_bytes;
-    WEIR_DO(CheckBudget(blocks_.budget(), rows_));
+    WEIR_DO(CheckBudget(blocks_, rows_));
     const sys::Duration before = clock_.Now();
     const bool pushed = queue.Push(std::move(chunk));
     totals.blocked += clock_.Now() - before;
@@ -151,7 +154,7 @@ class Encoder {
           mem::BlockAllocator& blocks, sys::Clock& clock, Progress& progress)
       : source_name_(source.name()),
         options_(options),
-        budget_(blocks.budget()),
+        blocks_(blocks),
         clock_(clock),
         progress_(progress),
         parser_(source.columns(), blocks, options.max_value_bytes),
@@ -205,12 +208,12 @@ class Encoder {
                   FormatBytes(options_.max_batch_bytes));
     }
     if (wide && options_.wide_batch == WideBatch::kWarn) ++totals.wide_batches;
-    return CheckBudget(budget_, parser_.row_count());
+    return CheckBudget(blocks_, parser_.row_count());
   }
 
   const std::string& source_name_;
   const ExportOptions& options_;
-  mem::Budget& budget_;
+  mem::BlockAllocator& blocks_;
   sys::Clock& clock_;
   Progress& progress_;
   pg::CopyParser parser_;

@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <random>
+#include <thread>
 
 #include "tests/support/folder.h"
 #include "tests/support/postgres.h"
@@ -406,6 +407,47 @@ TEST_F(ExportTableTest, AValueOverTheLimitNamesColumnAndRow) {
   EXPECT_EQ(totals.error().message,
             "public.t: column big, row 1: a value of 1.9 MiB is over max_value_mb (1.0 MiB); raise "
             "it or leave the column out");
+}
+
+// Only a row that is too wide is blamed, not many small ones that decode to more than they took.
+TEST_F(ExportTableTest, AWideRowIsWarnedOfRefusedOrLetThrough) {
+  db_.Exec("CREATE TABLE wide AS SELECT repeat('y', 2000000) AS big");
+  db_.Exec("CREATE TABLE narrow AS SELECT NULL::uuid AS a, NULL::uuid AS b "
+           "FROM generate_series(1, 200000)");
+  const auto run = [&](const std::string& table, WideBatch wide) {
+    ExportOptions options;
+    options.batch_bytes = options.max_batch_bytes = 1 << 20;
+    options.wide_batch = wide;
+    const auto source = Source::Open(RequestOf(table), never_).value();
+    auto totals = Run(*source, CsvWriters(*source), options);
+    EXPECT_TRUE(files_.Remove(folder_.Path("part-0.csv")).ok());
+    return totals;
+  };
+  EXPECT_EQ(run("wide", WideBatch::kWarn).value().wide_batches, 1);
+  EXPECT_EQ(run("wide", WideBatch::kAllow).value().wide_batches, 0);
+  const auto refused = run("wide", WideBatch::kFail);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, Code::kExhausted);
+  EXPECT_EQ(refused.error().message,
+            "public.wide: row 1 takes 1.9 MiB, over max_batch_memory_mb (1.0 MiB); raise it or "
+            "leave a column out");
+  EXPECT_EQ(run("narrow", WideBatch::kFail).value().rows, 200'000);
+}
+
+// The encoder stands still from its first file on, so what comes in meets no other check.
+TEST_F(ExportTableTest, TheReceiverLooksAtTheBudgetItself) {
+  db_.Exec("CREATE TABLE t AS SELECT repeat('y', 600000) AS big FROM generate_series(1, 40)");
+  const auto source = Source::Open(RequestOf("t"), never_).value();
+  ExportOptions options;
+  options.batch_bytes = 1;
+  const NewWriter writers = [&](int part) -> Result<std::unique_ptr<file::TableWriter>> {
+    while (budget_.used_bytes() <= budget_.limit_bytes()) std::this_thread::yield();
+    return CsvWriters(*source)(part);
+  };
+  budget_.SetLimit(2 << 20);
+  const auto totals = Run(*source, writers, options);
+  ASSERT_FALSE(totals.ok());
+  EXPECT_EQ(totals.error().code, Code::kExhausted) << totals.error().message;
 }
 
 TEST_F(ExportTableTest, AFullBudgetIsExhausted) {

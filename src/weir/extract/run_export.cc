@@ -31,6 +31,8 @@ class Run {
   }
 
   bool source_opened() const { return source_opened_; }
+  /// The source was there, and the place for the files refused: trying again would only read twice.
+  bool output_refused() const { return source_opened_ && output_ == nullptr; }
 
  private:
   void Describe(const Source& source);
@@ -195,7 +197,7 @@ Result<std::unique_ptr<Run>> ReadWithRetries(const ExportJob& job, const RunCont
     opened = opened || run->source_opened();
     if (done.ok()) return run;
     const bool again = done.error().code == Code::kUnavailable && opened &&
-                       report.retries < job.retry.max_retries;
+                       !run->output_refused() && report.retries < job.retry.max_retries;
     if (!again) return std::move(done).error();
     run.reset();
     ++report.retries;
@@ -210,7 +212,8 @@ Result<std::unique_ptr<Run>> ReadWithRetries(const ExportJob& job, const RunCont
   }
 }
 
-// Everything between Begin and Finish of the ledger. The harm is that of all tries.
+// Everything between Begin and Finish of the ledger. The harm is that of all tries, but for
+// longest_statement_ms, which a try that failed does not tell.
 Status Perform(const ExportJob& job, const RunContext& context, Progress& progress,
                ExportReport& report) {
   const auto meter =
