@@ -7,9 +7,9 @@ namespace weir::file {
 arrow::Status HashingOutput::Write(const void* data, int64_t size) {
   const Bytes bytes(static_cast<const uint8_t*>(data), static_cast<size_t>(size));
   hash_.Append(bytes);
-  const int64_t start = sys::SteadyNow().count();
+  const sys::Duration start = sys::SteadyNow();
   auto status = file_->Append(bytes);
-  write_nanos_ += sys::SteadyNow().count() - start;
+  write_time_ += sys::SteadyNow() - start;
   if (status.ok()) return arrow::Status::OK();
   failure_ = std::move(status).error();
   return arrow::Status::IOError(failure_->message);
@@ -22,10 +22,10 @@ arrow::Status HashingOutput::Close() {
 }
 
 Status HashingOutput::Finish() {
-  const int64_t start = sys::SteadyNow().count();
+  const sys::Duration start = sys::SteadyNow();
   WEIR_DO(file_->Sync());
   WEIR_DO(file_->Close());
-  write_nanos_ += sys::SteadyNow().count() - start;
+  write_time_ += sys::SteadyNow() - start;
   return Ok();
 }
 

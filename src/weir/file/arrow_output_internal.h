@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 
+#include "weir/sys/clock.h"
 #include "weir/sys/files.h"
 #include "weir/sys/hash.h"
 
@@ -30,13 +31,13 @@ class HashingOutput final : public arrow::io::OutputStream {
   std::string HashHex() const { return hash_.Hex(); }
   const std::optional<Error>& failure() const { return failure_; }
   int64_t size_bytes() const { return file_->size_bytes(); }
-  int64_t write_nanos() const { return write_nanos_; }
+  sys::Duration write_time() const { return write_time_; }
 
  private:
   std::unique_ptr<sys::OutputFile> file_;
   sys::Xxh3Stream hash_;
   std::optional<Error> failure_;
-  int64_t write_nanos_ = 0;
+  sys::Duration write_time_{0};
   bool closed_ = false;
 };
 

@@ -108,7 +108,7 @@ class ParquetWriter final : public TableWriter {
   Result<FilePart> Finish() override;
   int64_t file_bytes() const override { return output_->size_bytes(); }
   WriteTimes times() const override {
-    return {encode_nanos_ - output_->write_nanos(), output_->write_nanos()};
+    return {(encode_ - output_->write_time()).count(), output_->write_time().count()};
   }
 
  private:
@@ -130,7 +130,7 @@ class ParquetWriter final : public TableWriter {
   int64_t rows_ = 0;
   int64_t group_rows_ = 0;
   int64_t group_raw_bytes_ = 0;
-  int64_t encode_nanos_ = 0;
+  sys::Duration encode_{0};  // Writing included.
 };
 
 Error ParquetWriter::Failure(const arrow::Status& status) const {
@@ -257,19 +257,19 @@ Status ParquetWriter::WriteGathered() {
 }
 
 Status ParquetWriter::Write(table::Batch batch) {
-  const int64_t start = sys::SteadyNow().count();
+  const sys::Duration start = sys::SteadyNow();
   try {
     if (writer_ == nullptr) WEIR_DO(Open(batch));
     if (batch.row_count > 0) WEIR_DO(WriteOpened(std::move(batch)));
   } catch (const std::exception& thrown) {  // Parquet C++ throws where Arrow returns.
     return Failure(arrow::Status::Invalid(thrown.what()));
   }
-  encode_nanos_ += sys::SteadyNow().count() - start;
+  encode_ += sys::SteadyNow() - start;
   return Ok();
 }
 
 Result<FilePart> ParquetWriter::Finish() {
-  const int64_t start = sys::SteadyNow().count();
+  const sys::Duration start = sys::SteadyNow();
   try {
     if (writer_ == nullptr) WEIR_DO(Open(table::Batch{}));
     WEIR_DO(WriteGathered());
@@ -280,7 +280,7 @@ Result<FilePart> ParquetWriter::Finish() {
     return Failure(arrow::Status::Invalid(thrown.what()));
   }
   WEIR_DO(output_->Finish());
-  encode_nanos_ += sys::SteadyNow().count() - start;
+  encode_ += sys::SteadyNow() - start;
   return FilePart{relative_path_, rows_, output_->size_bytes(), output_->HashHex()};
 }
 

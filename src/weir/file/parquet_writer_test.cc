@@ -230,6 +230,46 @@ TEST_F(ParquetWriterTest, NoRowsIsAWholeFileWithASchema) {
   }
 }
 
+// Tables too wide for all columns to be open at once obey the same bounds.
+TEST_F(ParquetWriterTest, WideTablesEndTheirRowGroupsAtTheirBoundsToo) {
+  table::Schema schema;
+  std::vector<table::ColumnBuilder> builders;
+  Type type;
+  type.kind = Kind::kInt64;
+  for (int at = 0; at < 33; ++at) {
+    schema.columns.push_back(NamedColumn(fmt::format("c{}", at), type));
+    builders.emplace_back(type, blocks_);
+  }
+  const auto group_rows = [&](const ParquetOptions& options) {
+    const auto writer = NewWriter(schema, options);
+    for (int64_t number = 0; number < 10; ++number) {
+      table::Batch batch;
+      batch.row_count = 100;
+      for (auto& builder : builders) {
+        for (int64_t row = 0; row < batch.row_count; ++row) builder.AppendValue(number * row);
+        batch.columns.push_back(builder.Finish());
+        batch.size_bytes += batch.columns.back().size_bytes();
+      }
+      EXPECT_TRUE(writer->Write(std::move(batch)).ok());
+    }
+    EXPECT_TRUE(writer->Finish().ok());
+    std::vector<int64_t> rows;
+    const auto raw = OpenRaw();
+    for (int at = 0; at < raw->metadata()->num_row_groups(); ++at) {
+      rows.push_back(raw->metadata()->RowGroup(at)->num_rows());
+    }
+    EXPECT_TRUE(files_.Remove(folder_.Path("t.parquet")).ok());
+    return rows;
+  };
+  EXPECT_EQ(group_rows({}), (std::vector<int64_t>{1000}));
+  ParquetOptions by_rows;
+  by_rows.row_group_rows = 300;
+  EXPECT_EQ(group_rows(by_rows), (std::vector<int64_t>{300, 300, 300, 100}));
+  ParquetOptions by_bytes;
+  by_bytes.row_group_raw_bytes = 4 * 33 * 100 * 8;
+  EXPECT_EQ(group_rows(by_bytes), (std::vector<int64_t>{400, 400, 200}));
+}
+
 TEST_F(ParquetWriterTest, RowGroupsEndAtTheirBounds) {
   const auto groups = [&](const ParquetOptions& options) {
     const auto writer = NewWriter(TextSchema(), options);
