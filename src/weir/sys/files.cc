@@ -233,7 +233,7 @@ Result<std::unique_ptr<FolderLock>> DiskFiles::TryLock(const std::string& folder
   auto lock = std::make_unique<DiskFolderLock>(fd);
   if (flock(fd, LOCK_EX | LOCK_NB) == 0) return std::unique_ptr<FolderLock>(std::move(lock));
   if (errno == EWOULDBLOCK) return std::unique_ptr<FolderLock>();
-  return FromErrno(errno, "lock", folder);
+  return std::unique_ptr<FolderLock>(std::move(lock));  // No locks on folders here: NFS, FUSE.
 }
 
 }  // namespace weir::sys

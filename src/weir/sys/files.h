@@ -62,7 +62,8 @@ class Files {
   virtual Status SyncFolder(const std::string& folder) = 0;
   /// Bytes an unprivileged writer can still put on the file system of `folder`.
   virtual Result<int64_t> FreeBytes(const std::string& folder) = 0;
-  /// Locks a folder, wherever it is renamed to; null when someone else holds it.
+  /// Locks a folder, wherever it is renamed to; null when someone else holds it. Where the file
+  /// system has no locks for folders (NFS), everyone gets one, and it keeps nobody out.
   virtual Result<std::unique_ptr<FolderLock>> TryLock(const std::string& folder) = 0;
 
   /// Makes the folder and those above it that are missing; an existing one is fine. Returns when
