@@ -599,6 +599,53 @@ TEST_F(BadConfig, AMissingFileAndAMissingVariable) {
   EXPECT_NE(Sentence(unset).find("WEIR_NO_SUCH_URL"), std::string::npos);
 }
 
+// A folder's name may be any bytes; the summary says what of it is text.
+TEST_F(BadInputOnAServer, JsonOfAFolderThatIsNotUtf8) {
+  db_.Exec("CREATE TABLE t AS SELECT 1 AS a");
+  const std::string folder = folder_.Path("out\xff");
+  const Ended ended = RunProgram(
+      {WEIR_PROGRAM, "export", db_.url(), "t", "-o", folder, "--json", "--quiet"});
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  EXPECT_NE(ended.out.find("\"status\":\"success\""), std::string::npos) << ended.out;
+  EXPECT_TRUE(files_.Exists(folder + "/public.t/_SUCCESS"));
+}
+
+// What the first try read is harm as well.
+TEST_F(BadInputOnAServer, HarmIsThatOfAllTries) {
+  constexpr int64_t kRows = 300'000;
+  db_.Exec(fmt::format("CREATE TABLE t AS SELECT i, repeat('x', 100) AS b "
+                       "FROM generate_series(1, {}) i", kRows));
+  db_.Exec("CREATE VIEW held AS SELECT * FROM t "
+           "WHERE i < 299000 OR pg_advisory_xact_lock_shared(43)::text IS NOT NULL");
+  const sys::Stop never;
+  const auto holder =
+      pg::Connection::Open(pg::Target::Parse(db_.url()).value(), "weir/test", never).value();
+  ASSERT_TRUE(holder->Exec("SELECT pg_advisory_lock(43)").ok());
+  const std::string config = folder_.Write(
+      "weir.yaml",
+      fmt::format("source:\n  type: postgres\n  url_env: WEIR_URL\n"
+                  "  tuning: {{profile: balanced, retry_backoff_ms: 10}}\n"
+                  "exports:\n  - name: held\n    table: held\n    format: csv\n"
+                  "    destination: {{type: local, path: '{}'}}\n", Out()));
+  test::Program program({WEIR_PROGRAM, "run", "-c", config, "--quiet"},
+                        {"WEIR_URL=" + db_.url()});
+  ASSERT_TRUE(program.Until([&] {
+    return db_.Text("SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity "
+                    "WHERE datname = current_database() AND wait_event = 'advisory'") == "1";
+  }));
+  ASSERT_TRUE(holder->Exec("SELECT pg_advisory_unlock(43)").ok());
+  const Ended ended = program.Wait();
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  EXPECT_NE(ended.err.find("(retry 1 of 3)"), std::string::npos) << ended.err;
+  const auto opened =
+      ledger::OpenSqliteLedger(folder_.Path(ledger::kStateFileName), clock_).value();
+  int64_t returned = 0;
+  for (const auto& row : opened.ledger->HarmOf({}).value()) {
+    if (row.metric == "pg_tup_returned") returned = row.delta;
+  }
+  EXPECT_GT(returned, 2 * kRows - 5'000);
+}
+
 // What libpq itself refuses is found out when the export connects: still no success.
 TEST_F(BadConfig, AUrlThatLibpqRefusesIsBadUsage) {
   const std::string config = folder_.Write(
