@@ -1,0 +1,70 @@
+#pragma once
+// ScratchFile: room on disk for what does not fit in memory, gone when the process is.
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+
+#include "weir/base/bytes.h"
+#include "weir/base/result.h"
+
+namespace weir::sys {
+
+/// Offsets, sizes and addresses of reads and writes are multiples of this, so that they can bypass
+/// the page cache.
+inline constexpr int64_t kScratchBlock = 4096;
+
+/// A file without a name, read and written at any place.
+///
+/// Errors:  kExhausted when the disk or the quota is full, kUnavailable for device failures; both
+///          name the folder.
+/// Threads: any.
+class ScratchFile {
+ public:
+  virtual ~ScratchFile() = default;
+
+  /// Makes sure that bytes [offset, offset + bytes) can be written without running out of disk.
+  virtual Status Reserve(int64_t offset, int64_t bytes) = 0;
+  /// Gives the disk blocks of [offset, offset + bytes) back.
+  virtual Status Release(int64_t offset, int64_t bytes) = 0;
+  /// Writes the pieces one after another, beginning at `offset`. Requires: at most 64 pieces.
+  virtual Status Write(int64_t offset, std::span<const Bytes> pieces) = 0;
+  /// Fills all of `to` from `offset`. Errors: also kUnavailable when the file ends before.
+  virtual Status Read(int64_t offset, std::span<uint8_t> to) = 0;
+};
+
+/// A file on the disk of `folder`, with mode 0600, unlinked from the start. The page cache is
+/// bypassed where the file system can (O_DIRECT).
+/// Errors: kNotFound, kInvalid: the folder is missing or may not be written to.
+Result<std::unique_ptr<ScratchFile>> OpenScratchFile(const std::string& folder);
+
+/// Passes every call on to `below`, but fails each Reserve, Write or Read with `error` while
+/// `failing` says so for its kind.
+class FailingScratchFile final : public ScratchFile {
+ public:
+  enum class Step : uint8_t { kNone, kReserve, kWrite, kRead, kCorruptRead };
+
+  FailingScratchFile(std::unique_ptr<ScratchFile> below, Error error)
+      : below_(std::move(below)), error_(std::move(error)) {}
+
+  /// From the n-th call of this kind on (0: the next one), `count` calls fail; kCorruptRead flips a
+  /// bit of what was read instead.
+  void Fail(Step step, int64_t after, int64_t count);
+
+  Status Reserve(int64_t offset, int64_t bytes) override;
+  Status Release(int64_t offset, int64_t bytes) override;
+  Status Write(int64_t offset, std::span<const Bytes> pieces) override;
+  Status Read(int64_t offset, std::span<uint8_t> to) override;
+
+ private:
+  bool Strikes(Step step);
+
+  const std::unique_ptr<ScratchFile> below_;
+  const Error error_;
+  std::mutex mutex_;
+  Step step_ = Step::kNone;
+  int64_t after_ = 0;
+  int64_t left_ = 0;
+};
+
+}  // namespace weir::sys
