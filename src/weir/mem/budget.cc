@@ -1,5 +1,7 @@
 #include "weir/mem/budget.h"
 
+#include <algorithm>
+
 #include "weir/base/units.h"
 
 namespace weir::mem {
@@ -53,6 +55,14 @@ void Budget::Release(int64_t bytes) {
     const int64_t before = at->used_.fetch_sub(bytes, std::memory_order_relaxed);
     WEIR_ASSERT(before >= bytes);
   }
+}
+
+int64_t Budget::free_bytes() const {
+  int64_t least = kUnlimited;
+  for (const Budget* at = this; at != nullptr; at = at->parent_) {
+    least = std::min(least, at->limit_bytes() - at->used_bytes());
+  }
+  return least;
 }
 
 Result<Charge> Charge::Take(Budget& budget, int64_t bytes) {

@@ -39,6 +39,8 @@ class Budget {
   const std::string& name() const { return name_; }
   int64_t limit_bytes() const { return limit_.load(std::memory_order_relaxed); }
   int64_t used_bytes() const { return used_.load(std::memory_order_relaxed); }
+  /// What could be charged now, here and in every parent; below 0 when they hold too much.
+  int64_t free_bytes() const;
   int64_t peak_bytes() const { return peak_.load(std::memory_order_relaxed); }
 
  private:

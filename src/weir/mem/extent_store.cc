@@ -1,0 +1,95 @@
+#include "weir/mem/extent_store.h"
+
+#include "weir/base/assert.h"
+#include "weir/base/units.h"
+
+namespace weir::mem {
+
+ExtentStore::ExtentStore(std::unique_ptr<sys::ScratchFile> file, int64_t limit_bytes)
+    : file_(std::move(file)), limit_bytes_(limit_bytes) {}
+
+ExtentStore::~ExtentStore() { WEIR_ASSERT(used_bytes_ == 0); }
+
+int64_t ExtentStore::RoundUp(int64_t bytes) {
+  return (bytes + sys::kScratchBlock - 1) / sys::kScratchBlock * sys::kScratchBlock;
+}
+
+// Opens a segment with room for `bytes`: an empty one, or a new one at the end of the file.
+Status ExtentStore::Open(int64_t bytes) {
+  if (bytes <= kSegmentBytes && !empty_.empty()) {
+    open_ = empty_.back();
+    empty_.pop_back();
+    return Ok();
+  }
+  const int64_t size = (bytes + kSegmentBytes - 1) / kSegmentBytes * kSegmentBytes;
+  if (file_bytes_ + size > limit_bytes_) {
+    return Fail(Code::kExhausted,
+                "the spill file has reached its limit of {} ({} in use); raise --spill-limit or "
+                "--memory",
+                FormatBytes(limit_bytes_), FormatBytes(used_bytes_));
+  }
+  WEIR_DO(file_->Reserve(file_bytes_, size));
+  open_ = file_bytes_;
+  segments_[open_].bytes = size;
+  file_bytes_ += size;
+  return Ok();
+}
+
+Result<Extent> ExtentStore::Allocate(int64_t bytes) {
+  WEIR_ASSERT(bytes > 0 && bytes % sys::kScratchBlock == 0);
+  const std::lock_guard lock(mutex_);
+  const bool fits = open_ >= 0 && segments_[open_].filled + bytes <= segments_[open_].bytes;
+  if (!fits) {
+    const int64_t before = open_;
+    WEIR_DO(Open(bytes));
+    if (before >= 0 && segments_[before].live == 0) Recycle(before);
+  }
+  Segment& segment = segments_[open_];
+  const Extent extent{open_ + segment.filled, bytes};
+  segment.filled += bytes;
+  segment.live += bytes;
+  used_bytes_ += bytes;
+  return extent;
+}
+
+void ExtentStore::Free(Extent extent) {
+  const std::lock_guard lock(mutex_);
+  auto at = std::prev(segments_.upper_bound(extent.offset));
+  Segment& segment = at->second;
+  WEIR_ASSERT(extent.offset + extent.bytes <= at->first + segment.filled);
+  segment.live -= extent.bytes;
+  used_bytes_ -= extent.bytes;
+  WEIR_ASSERT(segment.live >= 0);
+  if (segment.live > 0) return;
+  if (at->first == open_) {
+    segment.filled = 0;
+  } else {
+    Recycle(at->first);
+  }
+}
+
+// A segment without extents is to be used again; one larger than usual goes on as usual ones.
+void ExtentStore::Recycle(int64_t offset) {
+  const int64_t end = offset + segments_[offset].bytes;
+  for (; offset < end; offset += kSegmentBytes) {
+    segments_[offset] = {.bytes = kSegmentBytes, .filled = 0, .live = 0};
+    empty_.push_back(offset);
+  }
+}
+
+void ExtentStore::SetLimit(int64_t limit_bytes) {
+  const std::lock_guard lock(mutex_);
+  limit_bytes_ = limit_bytes;
+}
+
+int64_t ExtentStore::used_bytes() const {
+  const std::lock_guard lock(mutex_);
+  return used_bytes_;
+}
+
+int64_t ExtentStore::file_bytes() const {
+  const std::lock_guard lock(mutex_);
+  return file_bytes_;
+}
+
+}  // namespace weir::mem

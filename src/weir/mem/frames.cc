@@ -1,0 +1,179 @@
+#include "weir/mem/frames.h"
+
+#include <sys/mman.h>
+
+#include <bit>
+
+#include "weir/base/assert.h"
+#include "weir/base/units.h"
+
+namespace weir::mem {
+namespace {
+
+constexpr int64_t kHugeBytes = 2 << 20;
+
+uint8_t* Reserve(int64_t bytes) {
+  void* base = mmap(nullptr, static_cast<size_t>(bytes + kHugeBytes), PROT_READ | PROT_WRITE,
+                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  WEIR_ASSERT(base != MAP_FAILED);
+  return static_cast<uint8_t*>(base);
+}
+
+uint8_t* Aligned(uint8_t* base) {
+  const auto address = reinterpret_cast<uintptr_t>(base);
+  return base + (-address & (kHugeBytes - 1));
+}
+
+void GiveBack(uint8_t* memory, int64_t bytes) {
+  WEIR_ASSERT(madvise(memory, static_cast<size_t>(bytes), MADV_DONTNEED) == 0);
+}
+
+}  // namespace
+
+Frames::Frames(Budget& budget, int64_t reserve_bytes)
+    : budget_(budget), reserve_bytes_(reserve_bytes) {
+  for (int at = 0; at < kClassCount; ++at) {
+    SizeClass& each = classes_[static_cast<size_t>(at)];
+    each.frame_bytes = kLeastBytes << at;
+    each.base = Reserve(reserve_bytes_);
+    const bool huge = each.frame_bytes >= kHugeBytes;
+    // Advice only: without huge pages frames work all the same.
+    (void)madvise(Aligned(each.base), static_cast<size_t>(reserve_bytes_),
+                  huge ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
+  }
+}
+
+Frames::~Frames() {
+  WEIR_ASSERT(out_.load() == 0);
+  budget_.Release(warm_bytes_.load());
+  for (SizeClass& each : classes_) {
+    munmap(each.base, static_cast<size_t>(reserve_bytes_ + kHugeBytes));
+  }
+}
+
+int Frames::ClassOf(int64_t bytes) {
+  const auto units = static_cast<uint64_t>((bytes + kLeastBytes - 1) / kLeastBytes);
+  return std::bit_width(std::max<uint64_t>(units, 1) - 1);
+}
+
+int64_t Frames::FrameBytes(int64_t bytes) {
+  if (bytes > kMostBytes) return (bytes + kMostBytes - 1) / kMostBytes * kMostBytes;
+  return kLeastBytes << ClassOf(bytes);
+}
+
+uint8_t* Frames::TakeWarm(SizeClass& in) {
+  const std::lock_guard lock(in.mutex);
+  if (in.warm.empty()) return nullptr;
+  uint8_t* frame = in.warm.back();
+  in.warm.pop_back();
+  return frame;
+}
+
+// Null: the addresses are used up.
+uint8_t* Frames::TakeCold(SizeClass& in, int64_t frames) {
+  const std::lock_guard lock(in.mutex);
+  if (frames == 1 && !in.cold.empty()) {
+    uint8_t* frame = in.cold.back();
+    in.cold.pop_back();
+    return frame;
+  }
+  for (auto chain = in.cold_chains.begin(); chain != in.cold_chains.end(); ++chain) {
+    if (chain->second < frames) continue;
+    const auto [first, count] = *chain;
+    in.cold_chains.erase(chain);
+    if (count > frames) in.cold_chains.emplace(first + frames, count - frames);
+    return Aligned(in.base) + first * in.frame_bytes;
+  }
+  if ((in.used_frames + frames) * in.frame_bytes > reserve_bytes_) return nullptr;
+  uint8_t* frame = Aligned(in.base) + in.used_frames * in.frame_bytes;
+  in.used_frames += frames;
+  return frame;
+}
+
+Status Frames::Charge(int64_t bytes) {
+  Status charged = budget_.TryCharge(bytes);
+  while (!charged.ok() && ReleaseWarm(bytes) > 0) charged = budget_.TryCharge(bytes);
+  return charged;
+}
+
+Result<uint8_t*> Frames::Allocate(int64_t bytes) {
+  if (bytes > kMostBytes) return AllocateChain(bytes);
+  SizeClass& in = classes_[static_cast<size_t>(ClassOf(bytes))];
+  if (uint8_t* warm = TakeWarm(in); warm != nullptr) {
+    warm_bytes_ -= in.frame_bytes;
+    ++warm_reuses_;
+    ++out_;
+    return warm;
+  }
+  WEIR_DO(Charge(in.frame_bytes));
+  uint8_t* frame = TakeCold(in, 1);
+  if (frame == nullptr) {
+    budget_.Release(in.frame_bytes);
+    return Fail(Code::kExhausted, "no addresses are left for frames of {}",
+                FormatBytes(in.frame_bytes));
+  }
+  ++fresh_frames_;
+  ++out_;
+  return frame;
+}
+
+void Frames::Free(uint8_t* frame, int64_t bytes) {
+  if (frame == nullptr) return;
+  if (bytes > kMostBytes) return FreeChain(frame, bytes);
+  SizeClass& in = classes_[static_cast<size_t>(ClassOf(bytes))];
+  warm_bytes_ += in.frame_bytes;
+  --out_;
+  const std::lock_guard lock(in.mutex);
+  in.warm.push_back(frame);
+}
+
+// Chains are rare and large: they are never kept warm.
+Result<uint8_t*> Frames::AllocateChain(int64_t bytes) {
+  const int64_t size = FrameBytes(bytes);
+  WEIR_DO(Charge(size));
+  uint8_t* frame = TakeCold(classes_.back(), size / kMostBytes);
+  if (frame == nullptr) {
+    budget_.Release(size);
+    return Fail(Code::kExhausted, "no addresses are left for {} in one piece", FormatBytes(size));
+  }
+  ++fresh_frames_;
+  ++out_;
+  return frame;
+}
+
+void Frames::FreeChain(uint8_t* frame, int64_t bytes) {
+  const int64_t size = FrameBytes(bytes);
+  GiveBack(frame, size);
+  budget_.Release(size);
+  ++releases_;
+  --out_;
+  SizeClass& in = classes_.back();
+  const std::lock_guard lock(in.mutex);
+  in.cold_chains.emplace((frame - Aligned(in.base)) / kMostBytes, size / kMostBytes);
+}
+
+bool Frames::ReleaseOne(SizeClass& in) {
+  uint8_t* frame = TakeWarm(in);
+  if (frame == nullptr) return false;
+  GiveBack(frame, in.frame_bytes);
+  warm_bytes_ -= in.frame_bytes;
+  budget_.Release(in.frame_bytes);
+  ++releases_;
+  const std::lock_guard lock(in.mutex);
+  in.cold.push_back(frame);
+  return true;
+}
+
+int64_t Frames::ReleaseWarm(int64_t bytes) {
+  int64_t released = 0;
+  for (auto each = classes_.rbegin(); each != classes_.rend(); ++each) {
+    while (released < bytes && ReleaseOne(*each)) released += each->frame_bytes;
+  }
+  return released;
+}
+
+FrameCounters Frames::counters() const {
+  return {warm_bytes_.load(), warm_reuses_.load(), fresh_frames_.load(), releases_.load()};
+}
+
+}  // namespace weir::mem

@@ -1,0 +1,260 @@
+#include "weir/mem/pool.h"
+
+#include <algorithm>
+
+#include "weir/base/assert.h"
+#include "weir/mem/page_state_internal.h"
+#include "weir/mem/pool_counts_internal.h"
+#include "weir/sys/clock.h"
+
+namespace weir::mem {
+
+OpenPage::~OpenPage() {
+  if (data_ == nullptr) return;
+  pool_->frames_.Free(data_, capacity_);
+  pool_->NoteFreed();
+}
+
+OpenPage& OpenPage::operator=(OpenPage&& other) noexcept {
+  std::swap(pool_, other.pool_);
+  std::swap(data_, other.data_);
+  std::swap(capacity_, other.capacity_);
+  return *this;
+}
+
+PageGuard& PageGuard::operator=(PageGuard&& other) noexcept {
+  std::swap(pool_, other.pool_);
+  std::swap(page_, other.page_);
+  std::swap(bytes_, other.bytes_);
+  return *this;
+}
+
+void PageGuard::Drop() {
+  if (page_ == nullptr) return;
+  pool_->Unpin(*page_);
+  page_ = nullptr;
+  bytes_ = {};
+}
+
+Page& Page::operator=(Page&& other) noexcept {
+  std::swap(pool_, other.pool_);
+  std::swap(page_, other.page_);
+  return *this;
+}
+
+Page::~Page() {
+  if (page_ != nullptr) pool_->Drop(page_);
+}
+
+Result<PageGuard> Page::Read() const { return pool_->Pin(*page_); }
+int64_t Page::size_bytes() const { return page_->bytes; }
+
+Pool::Pool(Frames& frames, std::unique_ptr<ExtentStore> store, PoolOptions options)
+    : frames_(frames),
+      store_(std::move(store)),
+      options_(options),
+      counts_(std::make_unique<Atomics>()) {
+  WEIR_ASSERT(store_ != nullptr || !options_.spill);
+}
+
+Result<std::unique_ptr<Pool>> Pool::Make(Frames& frames, std::unique_ptr<ExtentStore> store,
+                                         PoolOptions options) {
+  std::unique_ptr<Pool> pool(new Pool(frames, std::move(store), options));
+  WEIR_DO(pool->Start());
+  return pool;
+}
+
+Status Pool::Start() {
+  if (!options_.spill) return Ok();
+  constexpr int kProducers = 2;  // That many can help at once.
+  for (int at = 0; at < options_.spill_threads + kProducers; ++at) {
+    WEIR_TRY(uint8_t* buffer, frames_.Allocate(kScratchBytes));
+    scratch_.push_back(buffer);
+  }
+  for (int at = 0; at < options_.spill_threads; ++at) {
+    threads_.emplace_back([this] { SpillLoop(); });
+  }
+  return Ok();
+}
+
+Pool::~Pool() {
+  {
+    const std::lock_guard lock(queue_mutex_);
+    ending_ = true;
+  }
+  spill_wake_.notify_all();
+  for (std::thread& thread : threads_) thread.join();
+  for (uint8_t* buffer : scratch_) frames_.Free(buffer, kScratchBytes);
+  WEIR_ASSERT(counts_->inserts.load() == counts_->frees.load());
+}
+
+// ---- Making room.
+
+Result<OpenPage> Pool::New(int64_t bytes) {
+  auto frame = frames_.Allocate(bytes);
+  if (!frame.ok()) {
+    if (!options_.spill) return std::move(frame).error();
+    frame = MakeRoom(bytes);
+    if (!frame.ok()) return std::move(frame).error();
+  }
+  if (BelowReserve()) spill_wake_.notify_one();
+  return OpenPage(this, frame.value(), Frames::FrameBytes(bytes));
+}
+
+// The memory of one frame, by evicting others for as long as that goes on anywhere.
+Result<uint8_t*> Pool::MakeRoom(int64_t bytes) {
+  constexpr int kMostIdleWaits = 20;  // Others may hold all there is for a moment.
+  const sys::Duration before = sys::SteadyNow();
+  const bool block = options_.handoff == SpillHandoff::kBlock && !threads_.empty();
+  auto frame = frames_.Allocate(bytes);
+  int64_t seen = Progress();
+  for (int idle = 0; !frame.ok() && idle < kMostIdleWaits; ++idle) {
+    int64_t freed = 0;
+    if (!block) {
+      WEIR_TRY(freed, Evict(Frames::FrameBytes(bytes)));
+      ++counts_->producer_evictions;
+    }
+    if (freed == 0) WEIR_DO(WaitForRoom());
+    if (counts_->spill_in_flight.load() > 0 || seen != Progress()) idle = 0;
+    seen = Progress();
+    frame = frames_.Allocate(bytes);
+  }
+  counts_->spill_wait_ns += (sys::SteadyNow() - before).count();
+  return frame;
+}
+
+// Grows whenever memory is freed.
+int64_t Pool::Progress() const {
+  return counts_->evictions_compress + counts_->evictions_cheap + counts_->frees;
+}
+
+// Until someone else freed memory, or failed to.
+Status Pool::WaitForRoom() {
+  constexpr auto kAtMost = std::chrono::milliseconds(10);  // A wake-up may come before the wait.
+  std::unique_lock lock(queue_mutex_);
+  spill_wake_.notify_one();
+  room_.wait_for(lock, kAtMost);
+  if (spill_failure_.has_value()) return *std::exchange(spill_failure_, std::nullopt);
+  return Ok();
+}
+
+void Pool::NoteFreed() { room_.notify_all(); }
+
+bool Pool::BelowReserve() const {
+  if (!options_.spill || threads_.empty()) return false;
+  const Budget& budget = frames_.budget();
+  return budget.free_bytes() + frames_.counters().warm_bytes < options_.reserve_bytes;
+}
+
+Status Pool::Shrink() {
+  while (frames_.budget().free_bytes() < 0) {
+    const int64_t over = -frames_.budget().free_bytes();
+    if (frames_.ReleaseWarm(over) > 0) continue;
+    if (!options_.spill) break;
+    WEIR_TRY(const int64_t freed, Evict(over));
+    if (freed == 0) break;
+  }
+  return Ok();
+}
+
+// ---- Life of a page.
+
+Page Pool::Seal(OpenPage open, int64_t used_bytes, int depth) {
+  WEIR_ASSERT(used_bytes > 0 && used_bytes <= open.capacity_);
+  auto* page = new PageState;
+  page->bytes = used_bytes;
+  page->depth = static_cast<uint8_t>(std::min(depth, 255));
+  page->frame = std::exchange(open.data_, nullptr);
+  page->frame_bytes = open.capacity_;
+  ++counts_->inserts;
+  counts_->resident_bytes += used_bytes;
+  Enqueue(*page);
+  return Page(this, page);
+}
+
+void Pool::Enqueue(PageState& page) {
+  const std::lock_guard lock(queue_mutex_);
+  auto& band = bands_[std::min<size_t>(page.depth, kBands - 1)];
+  page.place = band.insert(band.end(), &page);
+  page.queued = true;
+}
+
+void Pool::Dequeue(PageState& page) {
+  const std::lock_guard lock(queue_mutex_);
+  if (std::exchange(page.wanted, false)) prefetches_.remove(&page);
+  if (!page.queued) return;
+  bands_[std::min<size_t>(page.depth, kBands - 1)].erase(page.place);
+  page.queued = false;
+}
+
+void Pool::DropFrame(PageState& page) {
+  frames_.Free(page.frame, page.frame_bytes);
+  page.frame = nullptr;
+  counts_->resident_bytes -= page.bytes;
+}
+
+void Pool::Drop(PageState* page) {
+  {
+    const std::lock_guard lock(page->mutex);
+    WEIR_ASSERT(page->pins == 0);
+    if (page->residency == Residency::kWriting) {
+      page->freed = true;
+      ++counts_->spill_cancelled;
+      return;
+    }
+    Dequeue(*page);
+  }
+  Destroy(page);
+}
+
+// Requires: nobody else knows the page any more.
+void Pool::Destroy(PageState* page) {
+  if (page->extent.bytes == 0) ++counts_->writes_elided;
+  if (page->frame != nullptr) DropFrame(*page);
+  if (page->extent.bytes > 0) store_->Free(page->extent);
+  ++counts_->frees;
+  delete page;
+  NoteFreed();
+}
+
+Result<PageGuard> Pool::Pin(PageState& page) {
+  const std::lock_guard lock(page.mutex);
+  if (page.frame == nullptr) {
+    WEIR_TRY(OpenPage room, New(page.bytes));
+    WEIR_DO(Load(page, std::move(room)));
+  }
+  ++page.pins;
+  page.touched = true;
+  return PageGuard(this, &page, {page.frame, static_cast<size_t>(page.bytes)});
+}
+
+void Pool::Unpin(PageState& page) {
+  const std::lock_guard lock(page.mutex);
+  --page.pins;
+}
+
+PoolCounters Pool::counters() const {
+  const Atomics& from = *counts_;
+  PoolCounters to;
+  to.inserts = from.inserts;
+  to.frees = from.frees;
+  to.live_pages = to.inserts - to.frees;
+  to.resident_bytes = from.resident_bytes;
+  to.writes_elided = from.writes_elided;
+  to.evictions_compress = from.evictions_compress;
+  to.evictions_cheap = from.evictions_cheap;
+  to.extent_bytes_written = from.extent_bytes_written;
+  to.extent_raw_bytes_written = from.extent_raw_bytes_written;
+  to.extent_bytes_read = from.extent_bytes_read;
+  to.spill_scheduled = from.spill_scheduled;
+  to.spill_cancelled = from.spill_cancelled;
+  to.spill_in_flight = from.spill_in_flight;
+  to.eager_backs = from.eager_backs;
+  to.producer_evictions = from.producer_evictions;
+  to.spill_wait_ns = from.spill_wait_ns;
+  to.read_wait_ns = from.read_wait_ns;
+  to.frames = frames_.counters();
+  return to;
+}
+
+}  // namespace weir::mem

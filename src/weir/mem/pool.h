@@ -1,0 +1,240 @@
+#pragma once
+// Pool: pages that stay in memory while the budget allows, and in a spill file when it does not.
+#include <array>
+#include <atomic>
+#include <condition_variable>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <vector>
+
+#include "weir/mem/extent_store.h"
+#include "weir/mem/frames.h"
+#include "weir/mem/pool_options.h"
+
+namespace weir::mem {
+
+class Pool;
+struct PageState;
+
+/// A page being filled by its only owner. Dropping it gives the memory back.
+///
+/// Threads: one at a time; may be moved to another thread.
+class OpenPage {
+ public:
+  OpenPage() = default;
+  ~OpenPage();
+  OpenPage(OpenPage&& other) noexcept { *this = std::move(other); }
+  OpenPage& operator=(OpenPage&& other) noexcept;
+
+  uint8_t* data() const { return data_; }
+  int64_t capacity() const { return capacity_; }  ///< At least what was asked for.
+  explicit operator bool() const { return data_ != nullptr; }
+
+ private:
+  friend class Pool;
+  OpenPage(Pool* pool, uint8_t* data, int64_t capacity)
+      : pool_(pool), data_(data), capacity_(capacity) {}
+
+  Pool* pool_ = nullptr;
+  uint8_t* data_ = nullptr;
+  int64_t capacity_ = 0;
+};
+
+/// Bytes of a page, in memory for as long as this lives. Hold few: pinned pages cannot be evicted.
+///
+/// Threads: one at a time.
+class PageGuard {
+ public:
+  PageGuard() = default;
+  ~PageGuard() { Drop(); }
+  PageGuard(PageGuard&& other) noexcept { *this = std::move(other); }
+  PageGuard& operator=(PageGuard&& other) noexcept;
+
+  Bytes bytes() const { return bytes_; }
+  explicit operator bool() const { return page_ != nullptr; }
+  void Drop();
+
+ private:
+  friend class Pool;
+  PageGuard(Pool* pool, PageState* page, Bytes bytes) : pool_(pool), page_(page), bytes_(bytes) {}
+
+  Pool* pool_ = nullptr;
+  PageState* page_ = nullptr;
+  Bytes bytes_;
+};
+
+/// A filled page, wherever its bytes are. Dropping it forgets them.
+///
+/// Threads: any number may Read(); no guard may outlive the page.
+class Page {
+ public:
+  Page() = default;
+  ~Page();
+  Page(Page&& other) noexcept { *this = std::move(other); }
+  Page& operator=(Page&& other) noexcept;
+
+  /// Pins the page, from the spill file if need be.
+  ///
+  /// Cost:   in memory: one lock. Evicted: one read of its stored size, and room for it.
+  /// Errors: kExhausted   no room: everything else in the budget is pinned or not the pool's.
+  ///         kCorrupt     the stored bytes fail their checksum; the object they belong to is lost.
+  ///         kUnavailable the spill device failed; the page stays as it is.
+  Result<PageGuard> Read() const;
+  /// Asks a spill thread to bring the page into memory that is free anyway.
+  void Prefetch() const;
+
+  int64_t size_bytes() const;
+  explicit operator bool() const { return page_ != nullptr; }
+
+ private:
+  friend class Pool;
+  Page(Pool* pool, PageState* page) : pool_(pool), page_(page) {}
+
+  Pool* pool_ = nullptr;
+  PageState* page_ = nullptr;
+};
+
+/// Counters under the meanings of docs/metrics.md, `weir_pool_` before each.
+struct PoolCounters {
+  int64_t inserts = 0;
+  int64_t frees = 0;
+  int64_t live_pages = 0;
+  int64_t resident_bytes = 0;
+  int64_t writes_elided = 0;
+  int64_t evictions_compress = 0;  ///< Pages that had to be stored first, compressed or not.
+  int64_t evictions_cheap = 0;     ///< Pages that were backed.
+  int64_t extent_bytes_written = 0;
+  int64_t extent_raw_bytes_written = 0;
+  int64_t extent_bytes_read = 0;
+  int64_t spill_scheduled = 0;
+  int64_t spill_cancelled = 0;
+  int64_t spill_in_flight = 0;
+  int64_t eager_backs = 0;
+  int64_t producer_evictions = 0;
+  int64_t spill_wait_ns = 0;
+  int64_t read_wait_ns = 0;
+  FrameCounters frames;
+};
+
+/// A page is unbacked (only in memory), being written, backed (in memory and, the same, in an
+/// extent) or evicted (only in its extent):
+///
+///   Seal -> unbacked -> writing -> evicted <-> backed        bytes can be read in every state
+///              ^----- write failed --/
+///
+/// Eviction picks pages of the deepest merges first, oldest first, and passes over one that was
+/// read since it last looked. It only ever tries locks. Whoever needs memory evicts for itself
+/// (SpillHandoff::kHelp) while spill threads keep a reserve free ahead of it.
+///
+/// Locks:   a page's, then the queue's; the scan holds the queue's and tries the page's.
+/// Threads: any. Outlives its pages; aborts when one is left.
+class Pool {
+ public:
+  /// `store` may be null when options.spill is off.
+  /// Errors: kExhausted when the budget has no room for the buffers that spilling needs.
+  static Result<std::unique_ptr<Pool>> Make(Frames& frames, std::unique_ptr<ExtentStore> store,
+                                            PoolOptions options);
+  ~Pool();
+  Pool(const Pool&) = delete;
+  Pool& operator=(const Pool&) = delete;
+
+  /// A new page with room for `bytes`.
+  /// Errors: kExhausted when the budget is full and nothing can be evicted, or the spill file is
+  ///         full; kUnavailable when the spill device failed. All pages stay as they are.
+  Result<OpenPage> New(int64_t bytes);
+  /// The page is complete: its first `used_bytes` are kept, and may be evicted from now on.
+  /// `depth` is the number of merges behind them: the deeper, the sooner.
+  Page Seal(OpenPage open, int64_t used_bytes, int depth);
+
+  /// Evicts until the budget is obeyed, after its limit was lowered.
+  Status Shrink();
+
+  PoolCounters counters() const;
+  const PoolOptions& options() const { return options_; }
+
+ private:
+  friend class OpenPage;
+  friend class Page;
+  friend class PageGuard;
+  static constexpr int kBands = 4;
+  static constexpr int64_t kScratchBytes = 2 << 20;
+  using Victims = std::vector<PageState*>;
+  struct Picked {
+    Victims victims;          // For us to write.
+    int64_t freed_bytes = 0;  // Of frames that could be dropped at once.
+  };
+  enum class Keep : uint8_t { kNothing, kFrames };
+
+  // A buffer for stored forms, while it lives.
+  class Scratch {
+   public:
+    explicit Scratch(Pool& pool);
+    ~Scratch();
+    Scratch(const Scratch&) = delete;
+    Scratch& operator=(const Scratch&) = delete;
+    std::span<uint8_t> bytes() const { return {buffer_, kScratchBytes}; }
+
+   private:
+    Pool& pool_;
+    uint8_t* buffer_;
+  };
+
+  Pool(Frames& frames, std::unique_ptr<ExtentStore> store, PoolOptions options);
+  Status Start();
+
+  // Making room.
+  Result<uint8_t*> MakeRoom(int64_t bytes);
+  Status WaitForRoom();
+  int64_t Progress() const;
+  bool BelowReserve() const;
+  void NoteFreed();
+  Picked Pick(int64_t bytes);
+  Result<int64_t> Evict(int64_t bytes);
+
+  // Between memory and the spill file.
+  Bytes StoredForm(PageState& page, std::span<uint8_t>& scratch) const;
+  Result<int64_t> WriteOut(const Victims& victims, Keep keep);
+  int64_t Written(PageState& page, Extent extent, Keep keep);
+  Status Load(PageState& page, OpenPage room);
+
+  // Life of a page.
+  Result<PageGuard> Pin(PageState& page);
+  void Unpin(PageState& page);
+  void Prefetch(PageState& page);
+  void Drop(PageState* page);
+  void DropFrame(PageState& page);
+  void Destroy(PageState* page);
+  void Enqueue(PageState& page);
+  void Dequeue(PageState& page);
+
+  // Spill threads.
+  void SpillLoop();
+  bool SpillSome(std::unique_lock<std::mutex>& lock);
+  bool BackSome(std::unique_lock<std::mutex>& lock);
+  bool FetchOne(std::unique_lock<std::mutex>& lock);
+
+  Frames& frames_;
+  const std::unique_ptr<ExtentStore> store_;
+  const PoolOptions options_;
+  // ---- guarded by queue_mutex_
+  mutable std::mutex queue_mutex_;
+  std::array<std::list<PageState*>, kBands> bands_;
+  std::list<PageState*> prefetches_;
+  std::condition_variable spill_wake_;
+  std::condition_variable room_;
+  std::optional<Error> spill_failure_;
+  bool ending_ = false;
+  // ---- guarded by scratch_mutex_
+  std::mutex scratch_mutex_;
+  std::vector<uint8_t*> scratch_;
+  std::condition_variable scratch_free_;
+  // ----
+  struct Atomics;
+  const std::unique_ptr<Atomics> counts_;
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace weir::mem

@@ -1,0 +1,28 @@
+#pragma once
+// What a pool counts while it works.
+#include <atomic>
+
+#include "weir/mem/pool.h"
+
+namespace weir::mem {
+
+struct Pool::Atomics {
+  std::atomic<int64_t> inserts{0};
+  std::atomic<int64_t> frees{0};
+  std::atomic<int64_t> resident_bytes{0};
+  std::atomic<int64_t> writes_elided{0};
+  std::atomic<int64_t> evictions_compress{0};
+  std::atomic<int64_t> evictions_cheap{0};
+  std::atomic<int64_t> extent_bytes_written{0};
+  std::atomic<int64_t> extent_raw_bytes_written{0};
+  std::atomic<int64_t> extent_bytes_read{0};
+  std::atomic<int64_t> spill_scheduled{0};
+  std::atomic<int64_t> spill_cancelled{0};
+  std::atomic<int64_t> spill_in_flight{0};
+  std::atomic<int64_t> eager_backs{0};
+  std::atomic<int64_t> producer_evictions{0};
+  std::atomic<int64_t> spill_wait_ns{0};
+  std::atomic<int64_t> read_wait_ns{0};
+};
+
+}  // namespace weir::mem

@@ -1,0 +1,257 @@
+#include "weir/mem/pool.h"
+
+#include <cstring>
+#include <random>
+#include <thread>
+
+#include "tests/support/folder.h"
+#include "tests/support/seeds.h"
+
+namespace weir::mem {
+namespace {
+
+constexpr int64_t kReserveAddresses = int64_t{1} << 32;
+
+// Bytes that tell this page from others; the first half compresses.
+void FillPage(uint8_t* data, int64_t bytes, uint64_t id) {
+  std::mt19937_64 rng(id);
+  std::memset(data, static_cast<int>(id), static_cast<size_t>(bytes));
+  for (int64_t at = bytes / 2; at + 8 <= bytes; at += 8) {
+    const uint64_t word = rng();
+    std::memcpy(data + at, &word, sizeof word);
+  }
+}
+
+bool HoldsPage(Bytes bytes, uint64_t id) {
+  std::vector<uint8_t> want(bytes.size());
+  FillPage(want.data(), std::ssize(want), id);
+  return std::memcmp(want.data(), bytes.data(), bytes.size()) == 0;
+}
+
+class PoolTest : public testing::Test {
+ protected:
+  void Make(int64_t limit_bytes, PoolOptions options, int64_t spill_limit = int64_t{1} << 32) {
+    pool_.reset();
+    frames_.reset();
+    budget_ = std::make_unique<Budget>("test", limit_bytes);
+    frames_ = std::make_unique<Frames>(*budget_, kReserveAddresses);
+    auto file = std::make_unique<sys::FailingScratchFile>(
+        sys::OpenScratchFile(folder_.path()).value(),
+        Error{Code::kUnavailable, "the device is gone"});
+    file_ = file.get();
+    pool_ = Pool::Make(*frames_, std::make_unique<ExtentStore>(std::move(file), spill_limit),
+                       options)
+                .value();
+  }
+  ~PoolTest() override {
+    pool_.reset();
+    frames_.reset();
+  }
+
+  Result<Page> NewPage(uint64_t id, int64_t bytes, int depth = 0) {
+    WEIR_TRY(OpenPage open, pool_->New(bytes));
+    FillPage(open.data(), bytes, id);
+    return pool_->Seal(std::move(open), bytes, depth);
+  }
+
+  test::TempFolder folder_;
+  std::unique_ptr<Budget> budget_;
+  std::unique_ptr<Frames> frames_;
+  sys::FailingScratchFile* file_ = nullptr;
+  std::unique_ptr<Pool> pool_;
+};
+
+// Goal:   pages keep their bytes under any budget, while threads make, read and drop them.
+// Method: every page is filled from its number; each read compares; each thread drops some.
+TEST_F(PoolTest, PagesKeepTheirBytesUnderAnyBudget) {
+  struct Setting {
+    int64_t limit_bytes;
+    int threads;
+    SpillHandoff handoff;
+    bool eager;
+    int min_depth;
+  };
+  const Setting settings[] = {{kUnlimited, 2, SpillHandoff::kHelp, false, 1},
+                              {24 << 20, 2, SpillHandoff::kHelp, false, 1},
+                              {24 << 20, 0, SpillHandoff::kHelp, false, 0},
+                              {24 << 20, 1, SpillHandoff::kBlock, false, 255},
+                              {24 << 20, 3, SpillHandoff::kHelp, true, 2}};
+  for (const uint64_t seed : test::Seeds(2)) {
+    SCOPED_TRACE(fmt::format("to repeat: WEIR_SEED={}", seed));
+    for (const Setting& setting : settings) {
+      PoolOptions options;
+      options.spill_threads = setting.threads;
+      options.handoff = setting.handoff;
+      options.eager_backing = setting.eager;
+      options.compress_min_depth = setting.min_depth;
+      options.reserve_bytes = 2 << 20;
+      Make(setting.limit_bytes, options);
+      std::vector<std::thread> threads;
+      for (uint64_t number = 0; number < 3; ++number) {
+        threads.emplace_back([&, number] {
+          std::mt19937_64 rng(seed * 10 + number);
+          std::vector<std::pair<uint64_t, Page>> pages;
+          for (uint64_t id = number << 32; pages.size() < 100; ++id) {
+            const int64_t bytes = 1 + static_cast<int64_t>(rng() % (rng() % 8 == 0 ? 2'000'000
+                                                                                    : 200'000));
+            auto page = NewPage(id, bytes, static_cast<int>(rng() % 5));
+            ASSERT_TRUE(page.ok()) << page.error().message;
+            pages.emplace_back(id, std::move(page).value());
+            auto& [read_id, read] = pages[rng() % pages.size()];
+            if (rng() % 3 == 0) read.Prefetch();
+            const auto guard = read.Read();
+            ASSERT_TRUE(guard.ok()) << guard.error().message;
+            ASSERT_TRUE(HoldsPage(guard.value().bytes(), read_id));
+            if (rng() % 3 == 0) {
+              const size_t drop = rng() % pages.size();
+              if (&pages[drop].second != &read) {
+                std::swap(pages[drop], pages.back());
+                if (&pages.back().second != &read) pages.pop_back();
+              }
+            }
+          }
+        });
+      }
+      for (auto& thread : threads) thread.join();
+      // Pages that were dropped while being written go when that is done.
+      while (pool_->counters().live_pages > 0) std::this_thread::yield();
+      const PoolCounters counters = pool_->counters();
+      EXPECT_EQ(counters.resident_bytes, 0);
+      EXPECT_LE(budget_->peak_bytes(), setting.limit_bytes);
+      if (setting.limit_bytes == kUnlimited && !setting.eager) {
+        EXPECT_EQ(counters.extent_bytes_written, 0);
+      } else {
+        EXPECT_GT(counters.extent_bytes_written, 0);
+      }
+    }
+  }
+}
+
+TEST_F(PoolTest, TheDeepestPagesGoFirstAndThoseReadLastStay) {
+  PoolOptions options;
+  options.spill_threads = 0;
+  Make((2 * 2 + 4) << 20, options);  // Two buffers and room for four pages.
+  const Page young = NewPage(1, 1 << 20, 0).value();
+  const Page read = NewPage(2, 1 << 20, 2).value();
+  const Page deep = NewPage(3, 1 << 20, 2).value();
+  const Page other = NewPage(4, 1 << 20, 1).value();
+  read.Read().value();
+  const Page more = NewPage(5, 1 << 20, 0).value();
+  EXPECT_EQ(pool_->counters().evictions_compress, 1);
+  for (const Page* page : {&young, &read, &other, &more}) page->Read().value();
+  EXPECT_EQ(pool_->counters().extent_bytes_read, 0);
+  EXPECT_TRUE(HoldsPage(deep.Read().value().bytes(), 3));
+  EXPECT_GT(pool_->counters().extent_bytes_read, 0);
+}
+
+TEST_F(PoolTest, PinnedPagesStayAndAFullBudgetIsSaid) {
+  PoolOptions options;
+  options.spill_threads = 0;
+  Make((2 * 2 + 2) << 20, options);
+  const Page first = NewPage(1, 1 << 20).value();
+  const Page second = NewPage(2, 1 << 20).value();
+  const PageGuard one = first.Read().value();
+  PageGuard two = second.Read().value();
+  const auto refused = NewPage(3, 1 << 20);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, Code::kExhausted);
+  two.Drop();
+  const auto third = NewPage(3, 1 << 20);
+  ASSERT_TRUE(third.ok()) << third.error().message;
+  EXPECT_TRUE(HoldsPage(one.bytes(), 1));
+}
+
+TEST_F(PoolTest, AFailedWriteLosesNothingAndGoesOnWhenItCan) {
+  for (const auto step :
+       {sys::FailingScratchFile::Step::kReserve, sys::FailingScratchFile::Step::kWrite}) {
+    PoolOptions options;
+    options.spill_threads = 0;
+    Make((2 * 2 + 4) << 20, options);
+    file_->Fail(step, 0, 1'000'000);
+    std::vector<Page> pages;
+    for (uint64_t id = 0; id < 4; ++id) pages.push_back(NewPage(id, 1 << 20).value());
+    for (int again = 0; again < 100; ++again) {
+      const auto refused = NewPage(9, 1 << 20);
+      ASSERT_FALSE(refused.ok());
+      EXPECT_EQ(refused.error().message, "the device is gone");
+    }
+    file_->Fail(sys::FailingScratchFile::Step::kNone, 0, 0);
+    for (uint64_t id = 4; id < 20; ++id) pages.push_back(NewPage(id, 1 << 20).value());
+    for (uint64_t id = 0; id < 20; ++id) {
+      EXPECT_TRUE(HoldsPage(pages[id].Read().value().bytes(), id));
+    }
+  }
+}
+
+TEST_F(PoolTest, AFullSpillFileIsSaidAndARaisedBudgetHelps) {
+  PoolOptions options;
+  options.spill_threads = 0;
+  options.compress_min_depth = 255;
+  Make((2 * 2 + 4) << 20, options, ExtentStore::kSegmentBytes);
+  std::vector<Page> pages;
+  Result<Page> refused = NewPage(0, 1 << 20);
+  for (uint64_t id = 1; refused.ok() && id < 100; ++id) {
+    pages.push_back(std::move(refused).value());
+    refused = NewPage(id, 1 << 20);
+  }
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, Code::kExhausted);
+  EXPECT_NE(refused.error().message.find("raise --spill-limit or --memory"), std::string::npos)
+      << refused.error().message;
+  EXPECT_EQ(pages.size(), 16u + 4u);
+  budget_->SetLimit(64 << 20);
+  pages.push_back(NewPage(20, 1 << 20).value());
+  for (uint64_t id = 0; id < pages.size(); ++id) {
+    EXPECT_TRUE(HoldsPage(pages[id].Read().value().bytes(), id));
+  }
+}
+
+TEST_F(PoolTest, WhatIsReadBackWrongIsNeverHandedOut) {
+  for (const int min_depth : {0, 255}) {
+    PoolOptions options;
+    options.spill_threads = 0;
+    options.compress_min_depth = min_depth;
+    Make((2 * 2 + 1) << 20, options);
+    const Page page = NewPage(1, 1 << 20).value();
+    const Page pusher = NewPage(2, 1 << 20).value();
+    for (int again = 0; again < 100; ++again) {
+      file_->Fail(sys::FailingScratchFile::Step::kCorruptRead, 0, 1);
+      const auto read = page.Read();
+      ASSERT_FALSE(read.ok());
+      EXPECT_EQ(read.error().code, Code::kCorrupt);
+      file_->Fail(sys::FailingScratchFile::Step::kRead, 0, 1);
+      const auto failed = page.Read();
+      ASSERT_FALSE(failed.ok());
+      EXPECT_EQ(failed.error().code, Code::kUnavailable);
+    }
+    EXPECT_TRUE(HoldsPage(page.Read().value().bytes(), 1));
+  }
+}
+
+TEST_F(PoolTest, ALoweredLimitIsObeyed) {
+  PoolOptions options;
+  Make(64 << 20, options);
+  std::vector<Page> pages;
+  for (uint64_t id = 0; id < 40; ++id) pages.push_back(NewPage(id, 1 << 20).value());
+  budget_->SetLimit(16 << 20);
+  ASSERT_TRUE(pool_->Shrink().ok());
+  EXPECT_LE(budget_->used_bytes(), 16 << 20);
+  for (uint64_t id = 0; id < pages.size(); ++id) {
+    EXPECT_TRUE(HoldsPage(pages[id].Read().value().bytes(), id));
+  }
+}
+
+// Rows may be wider than the largest frame.
+TEST_F(PoolTest, AWidePageIsAPageLikeAnyOther) {
+  PoolOptions options;
+  options.spill_threads = 0;
+  Make(96 << 20, options);
+  std::vector<Page> pages;
+  for (uint64_t id = 0; id < 3; ++id) pages.push_back(NewPage(id, 60'000'000).value());
+  for (uint64_t id = 0; id < 3; ++id) {
+    EXPECT_TRUE(HoldsPage(pages[id].Read().value().bytes(), id));
+  }
+}
+
+}  // namespace
+}  // namespace weir::mem
