@@ -42,6 +42,8 @@ class Buffer {
   void Push(T value) {
     std::memcpy(Extend(sizeof value), &value, sizeof value);
   }
+  /// Forgets the last `bytes`.
+  void DropBack(int64_t bytes) { size_ -= bytes; }
   /// Forgets the first `bytes`; those after them move to the front. O(size), or O(1) when none are
   /// left.
   void DropFront(int64_t bytes) {

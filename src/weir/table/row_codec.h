@@ -1,0 +1,87 @@
+#pragma once
+// RowCodec: rows as bytes that memcmp puts in order, and back.
+#include <span>
+#include <vector>
+
+#include "weir/table/column.h"
+
+namespace weir::table {
+
+enum class RowForm : uint8_t;
+
+/// Unused bytes that must be there, readable and writable, after the last byte of encoded rows:
+/// integers are written and read eight bytes at a time.
+inline constexpr int64_t kRowSlack = 16;
+
+/// Encoded rows one after another.
+///
+/// Shape: row i is bytes [start(i), start(i + 1)); its first key_size(i) bytes are its key.
+struct EncodedRows {
+  explicit EncodedRows(mem::BlockAllocator& blocks)
+      : bytes(blocks), starts(blocks), key_sizes(blocks) {}
+
+  Buffer bytes;      ///< kRowSlack more are there, reserved.
+  Buffer starts;     ///< row_count + 1 int64, rising from 0; empty before the first row.
+  Buffer key_sizes;  ///< row_count int32.
+  int64_t row_count = 0;
+
+  int64_t start(int64_t row) const {
+    return reinterpret_cast<const int64_t*>(starts.data())[row];
+  }
+  int32_t key_size(int64_t row) const {
+    return reinterpret_cast<const int32_t*>(key_sizes.data())[row];
+  }
+  Bytes row(int64_t row) const {
+    return {bytes.data() + start(row), static_cast<size_t>(start(row + 1) - start(row))};
+  }
+};
+
+/// How the rows of one schema are written as a key and a value (docs/formats/rows.md).
+///
+/// Order:   memcmp over two rows, the shorter length, is the order of their key columns, then of
+///          their value columns: ascending, NULL last. Texts in keys go by their bytes ("C"), NaN
+///          after all numbers, -0.0 before 0.0. Texts in values go by length first: quicker to read
+///          back, and any total order serves there. No row is the beginning of another.
+/// Threads: any, once made.
+class RowCodec {
+ public:
+  /// A column each row holds at most once; columns named in neither are left out.
+  /// Requires: indexes of columns of `schema`.
+  RowCodec(const Schema& schema, std::vector<int> key_columns, std::vector<int> value_columns);
+
+  /// Appends rows [begin, end) of `batch`, whose columns are those of the schema.
+  ///
+  /// Cost: one pass, one copy of each value, no allocation per row.
+  void Encode(const Batch& batch, int64_t begin, int64_t end, EncodedRows& out) const;
+
+  /// Appends every column that the row holds to the builder of that column; builders of other
+  /// columns are left alone.
+  /// Requires: Encode() of the same codec made the row; kRowSlack bytes after it may be read.
+  void Decode(Bytes row, std::span<ColumnBuilder> builders) const;
+
+  /// Bytes of the key at the start of a row. Requires: as Decode().
+  int64_t KeySize(const uint8_t* row) const;
+
+  const std::vector<int>& key_columns() const { return key_columns_; }
+  const std::vector<int>& value_columns() const { return value_columns_; }
+
+ private:
+  struct Field {
+    int column;
+    RowForm form;
+    bool nullable;
+    Type type;
+  };
+
+  void AddFields(const Schema& schema, const std::vector<int>& columns, bool in_key);
+  int64_t MostBytes(const Batch& batch, int64_t row) const;
+
+  std::vector<int> key_columns_;
+  std::vector<int> value_columns_;
+  std::vector<Field> fields_;  // The key's first.
+  size_t key_field_count_ = 0;
+  std::vector<size_t> unbounded_fields_;  // Texts and lists.
+  int64_t most_bounded_bytes_ = 0;        // Of all other fields together.
+};
+
+}  // namespace weir::table
