@@ -146,6 +146,12 @@ bool Pool::BelowReserve() const {
   return budget.free_bytes() + frames_.counters().warm_bytes < options_.reserve_bytes;
 }
 
+int64_t Pool::RoomBytes() const {
+  const int64_t resident = options_.spill ? counts_->resident_bytes.load() : 0;
+  const int64_t free = frames_.budget().free_bytes();
+  return free > kUnlimited / 2 ? free : free + frames_.counters().warm_bytes + resident;
+}
+
 Status Pool::Shrink() {
   while (frames_.budget().free_bytes() < 0) {
     const int64_t over = -frames_.budget().free_bytes();

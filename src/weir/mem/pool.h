@@ -149,6 +149,8 @@ class Pool {
   /// `depth` is the number of merges behind them: the deeper, the sooner.
   Page Seal(OpenPage open, int64_t used_bytes, int depth);
 
+  /// What could be free if every page was evicted: an estimate, for choosing sizes by.
+  int64_t RoomBytes() const;
   /// Evicts until the budget is obeyed, after its limit was lowered.
   Status Shrink();
 

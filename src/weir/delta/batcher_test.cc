@@ -1,0 +1,222 @@
+#include "weir/delta/batcher.h"
+
+#include <map>
+#include <random>
+
+#include "tests/support/folder.h"
+#include "tests/support/seeds.h"
+#include "weir/delta/ladder_batcher.h"
+#include "weir/delta/legacy_batcher.h"
+#include "weir/delta/record_internal.h"
+#include "weir/delta/snapshot_batcher.h"
+
+namespace weir::delta {
+namespace {
+
+using Collection = std::map<std::string, std::map<Time, Diff>>;
+
+struct TestUpdate {
+  std::string row;
+  int32_t key_size;
+  Time time;
+  Diff diff;
+};
+
+// Rows as a codec writes them: none is the beginning of another. Few keys, so that many meet.
+TestUpdate RandomUpdate(std::mt19937_64& rng, Time earliest, int64_t most_value_bytes) {
+  const std::string key = fmt::format("k{:02}\x1f", rng() % 12);
+  std::string value(rng() % 4 == 0 ? rng() % static_cast<uint64_t>(most_value_bytes) : rng() % 3,
+                    static_cast<char>('a' + rng() % 2));
+  return {key + value + '\0', static_cast<int32_t>(key.size()), earliest + rng() % 3,
+          rng() % 2 == 0 ? 1 : -1};
+}
+
+class BatcherTest : public testing::TestWithParam<std::string> {
+ protected:
+  static constexpr Time kAsOf = 10;
+
+  void Make(int64_t pool_bytes) {
+    batcher_.reset();
+    pool_.reset();
+    frames_ = std::make_unique<mem::Frames>(pool_budget_, int64_t{1} << 32);
+    pool_budget_.SetLimit(pool_bytes);
+    mem::PoolOptions options;
+    options.reserve_bytes = 1 << 20;
+    pool_ = mem::Pool::Make(*frames_,
+                            std::make_unique<mem::ExtentStore>(
+                                sys::OpenScratchFile(folder_.path()).value(), int64_t{1} << 40),
+                            options)
+                .value();
+    LadderOptions ladder;
+    ladder.chunk_bytes = 64 << 10;
+    SnapshotOptions snapshot;
+    snapshot.leaf_bytes = 64 << 10;
+    snapshot.range_bytes = 8 << 10;
+    if (GetParam() == "legacy") batcher_ = std::make_unique<LegacyBatcher>(blocks_);
+    if (GetParam() == "ladder") batcher_ = std::make_unique<LadderBatcher>(*pool_, ladder);
+    if (GetParam() == "snapshot") {
+      batcher_ = std::make_unique<SnapshotBatcher>(*pool_, kAsOf, snapshot, ladder);
+    }
+  }
+
+  void Push(const std::vector<TestUpdate>& updates) {
+    for (const TestUpdate& update : updates) {
+      table::EncodedRows rows(blocks_);
+      rows.starts.Push(int64_t{0});
+      std::memcpy(rows.bytes.Extend(std::ssize(update.row) + table::kRowSlack), update.row.data(),
+                  update.row.size());
+      rows.bytes.DropBack(table::kRowSlack);
+      rows.starts.Push(std::ssize(update.row));
+      rows.key_sizes.Push(update.key_size);
+      rows.row_count = 1;
+      ASSERT_TRUE(batcher_->Push(rows, update.time, update.diff).ok());
+    }
+  }
+
+  // Reads from `from` on, and checks what a batch promises.
+  static Collection Read(const Batch& batch, const std::string& from = "") {
+    Collection read;
+    const auto cursor = batch.Seek(AsBytes(from)).value();
+    std::string last_row;
+    Time last_time = 0;
+    for (Update update; cursor->Next(update).value();) {
+      const std::string row(AsText(update.row));
+      EXPECT_TRUE(read.empty() || last_row < row || (last_row == row && last_time < update.time));
+      EXPECT_GE(row, from);
+      EXPECT_NE(update.diff, 0);
+      EXPECT_EQ(update.key_size, 4) << row;
+      read[row][update.time] = update.diff;
+      last_row = row;
+      last_time = update.time;
+    }
+    return read;
+  }
+
+  test::TempFolder folder_;
+  mem::Budget budget_{"test", mem::kUnlimited};
+  mem::Budget pool_budget_{"pool", mem::kUnlimited};
+  mem::BlockAllocator blocks_{budget_, 0};
+  std::unique_ptr<mem::Frames> frames_;
+  std::unique_ptr<mem::Pool> pool_;
+  std::unique_ptr<Batcher> batcher_;
+};
+
+void AddTo(Collection& collection, const TestUpdate& update) {
+  auto& times = collection[update.row];
+  if ((times[update.time] += update.diff) == 0) times.erase(update.time);
+  if (times.empty()) collection.erase(update.row);
+}
+
+Collection Before(const Collection& collection, Time upper) {
+  Collection before;
+  for (const auto& [row, times] : collection) {
+    for (const auto& [time, diff] : times) {
+      if (time < upper) before[row][time] = diff;
+    }
+  }
+  return before;
+}
+
+// Goal:   batches hold exactly the updates before their upper, from any batcher, in any budget.
+// Method: random updates against a map, sealed at rising times; reads from the start and from rows
+//         that are and are not there.
+TEST_P(BatcherTest, BatchesAgreeWithAMap) {
+  for (const uint64_t seed : test::Seeds(8)) {
+    SCOPED_TRACE(fmt::format("to repeat: WEIR_SEED={}", seed));
+    for (const int64_t pool_bytes : {int64_t{14} << 20, mem::kUnlimited}) {
+      std::mt19937_64 rng(seed);
+      Make(pool_bytes);
+      Collection want;
+      std::vector<std::unique_ptr<Batch>> batches;
+      for (Time lower = kAsOf; lower < kAsOf + 6; lower += 2) {
+        std::vector<TestUpdate> updates;
+        const uint64_t count = rng() % 2 == 0 ? rng() % 20 : rng() % 4000;
+        const int64_t widest = seed % 4 == 0 ? 300'000 : 300;
+        for (uint64_t left = widest > 1000 ? count % 200 : count; left > 0; --left) {
+          updates.push_back(RandomUpdate(rng, lower, widest));
+          if (lower == kAsOf && seed % 2 == 0) updates.back().time = kAsOf, updates.back().diff = 1;
+          AddTo(want, updates.back());
+        }
+        Push(updates);
+        batches.push_back(batcher_->Seal(lower + 2).value());
+        const Batch& batch = *batches.back();
+        EXPECT_EQ(batch.description().upper, Frontier(lower + 2));
+        const Collection shipped = Before(want, lower + 2);
+        ASSERT_EQ(Read(batch), shipped);
+        for (int probe = 0; probe < 20; ++probe) {
+          std::string from = RandomUpdate(rng, 0, 300).row;
+          from.resize(rng() % (from.size() + 1));
+          Collection rest = shipped;
+          rest.erase(rest.begin(), rest.lower_bound(from));
+          ASSERT_EQ(Read(batch, from), rest) << from;
+        }
+        for (const auto& [row, times] : shipped) {
+          for (const auto& [time, diff] : times) AddTo(want, {row, 4, time, -diff});
+        }
+      }
+      batches.push_back(batcher_->Seal({}).value());
+      ASSERT_EQ(Read(*batches.back()), want);
+      batches.clear();
+      batcher_.reset();
+      pool_.reset();
+    }
+  }
+}
+
+// A snapshot of many rows, in any order: once in order, once with every row twice.
+TEST_P(BatcherTest, ASnapshotLargerThanMemoryIsSorted) {
+  for (const bool in_order : {true, false}) {
+    Make(24 << 20);
+    std::vector<TestUpdate> updates;
+    std::mt19937_64 rng(3);
+    for (int at = 0; at < 150'000; ++at) {
+      updates.push_back({fmt::format("{:03}\x1f{:08}{}", at / 1000, at, std::string(200, 'x')), 4,
+                         kAsOf, 1});
+    }
+    Collection want;
+    for (const TestUpdate& update : updates) AddTo(want, update);
+    if (!in_order) {
+      for (int at = 0; at < 1000; ++at) {
+        updates.push_back(updates[rng() % 150'000]);
+        AddTo(want, updates.back());
+      }
+      std::shuffle(updates.begin(), updates.end(), rng);
+    }
+    Push(updates);
+    const auto batch = batcher_->Seal(kAsOf + 1).value();
+    EXPECT_EQ(Read(*batch), want);
+    if (GetParam() != "legacy") {
+      EXPECT_GT(pool_->counters().extent_bytes_written, 0);
+    }
+  }
+}
+
+// Rows that no choice of ranges spreads: most are the same, or differ only far behind.
+TEST_P(BatcherTest, SkewedSnapshotsAreSortedInLittleMemory) {
+  enum class Skew { kSameRows, kLongSharedStart, kOneKey };
+  for (const Skew skew : {Skew::kSameRows, Skew::kLongSharedStart, Skew::kOneKey}) {
+    Make(20 << 20);
+    std::mt19937_64 rng(4);
+    std::vector<TestUpdate> updates;
+    for (int at = 0; at < 60'000; ++at) {
+      const bool usual = rng() % 10 != 0;
+      std::string row = fmt::format("{:03}\x1f", usual ? 500 : rng() % 1000);
+      if (skew == Skew::kLongSharedStart) row += std::string(300, 'x');
+      const bool same = skew == Skew::kSameRows && usual;
+      row += fmt::format("{:08}", same ? 0 : at);
+      row += std::string(skew == Skew::kLongSharedStart ? 50 : 350, 'y');
+      updates.push_back({row, 4, kAsOf, 1});
+    }
+    Collection want;
+    for (const TestUpdate& update : updates) AddTo(want, update);
+    Push(updates);
+    const auto batch = batcher_->Seal(kAsOf + 1).value();
+    EXPECT_TRUE(Read(*batch) == want) << static_cast<int>(skew);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, BatcherTest, testing::Values("legacy", "ladder", "snapshot"),
+                         [](const auto& info) { return info.param; });
+
+}  // namespace
+}  // namespace weir::delta
