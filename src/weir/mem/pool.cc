@@ -203,12 +203,12 @@ void Pool::Drop(PageState* page) {
   {
     const std::lock_guard lock(page->mutex);
     WEIR_ASSERT(page->pins == 0);
+    Dequeue(*page);
     if (page->residency == Residency::kWriting) {
       page->freed = true;
       ++counts_->spill_cancelled;
       return;
     }
-    Dequeue(*page);
   }
   Destroy(page);
 }
