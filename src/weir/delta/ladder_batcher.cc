@@ -67,10 +67,10 @@ Status LadderBatcher::MergeLastTwo() {
   merged.last_time = std::max(left.last_time, right.last_time);
   merged.depth = 1 + std::max(left.depth, right.depth);
   const auto builder = NewBuilder(merged.depth);
-  WEIR_TRY(const auto left_cursor, left.updates->Seek({}));
-  WEIR_TRY(const auto right_cursor, right.updates->Seek({}));
-  WEIR_DO(MergeTwo(*left_cursor, *right_cursor, 0,
-                   [&](const Update& update) { return builder->Add(update); }));
+  WEIR_TRY(auto left_cursor, left.updates->Seek({}));
+  WEIR_TRY(auto right_cursor, right.updates->Seek({}));
+  const auto both = MergeCursors(std::move(left_cursor), std::move(right_cursor), 0);
+  WEIR_DO(builder->AddAll(*both));
   WEIR_TRY(merged.updates, builder->Finish({}));
   if (merged.updates->update_count() > 0) chains_.push_back(std::move(merged));
   return Ok();

@@ -88,6 +88,14 @@ Status LeafBatchBuilder::Add(const Update& update) {
   return Ok();
 }
 
+Status LeafBatchBuilder::AddAll(Cursor& cursor) {
+  for (Update update;;) {
+    WEIR_TRY(const bool more, cursor.Next(update));
+    if (!more) return Ok();
+    WEIR_DO(Add(update));
+  }
+}
+
 void LeafBatchBuilder::TakeLeaf() {
   const Bytes last = writer_.last_row();
   last_row_.assign(last.begin(), last.end());

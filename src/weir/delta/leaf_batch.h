@@ -44,6 +44,8 @@ class LeafBatchBuilder {
 
   /// Requires: the update comes after the last one; kRowSlack bytes after its row are readable.
   Status Add(const Update& update);
+  /// Everything that is left of the cursor.
+  Status AddAll(Cursor& cursor);
   Result<std::unique_ptr<LeafBatch>> Finish(Description description);
 
  private:

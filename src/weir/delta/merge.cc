@@ -7,75 +7,105 @@
 namespace weir::delta {
 namespace {
 
-// A cursor and the update it stands at.
-struct Head {
-  Cursor& cursor;
-  Time since;
-  bool more = false;
-  Update update = {};
-
-  Status Step() {
-    WEIR_TRY(more, cursor.Next(update));
-    update.time = std::max(update.time, since);
-    return Ok();
-  }
-};
-
 int Compare(const Update& a, const Update& b) {
   const int order = CompareRows(a.row, b.row);
   return order != 0 ? order : a.time < b.time ? -1 : a.time > b.time ? 1 : 0;
 }
+
+// A cursor and the update it stands at.
+struct Head {
+  std::unique_ptr<Cursor> cursor;
+  bool more = false;
+  Update update = {};
+
+  Status Step(Time since) {
+    WEIR_TRY(more, cursor->Next(update));
+    update.time = std::max(update.time, since);
+    return Ok();
+  }
+};
 
 int Compare(const Head& left, const Head& right) {
   if (!left.more) return 1;
   return right.more ? Compare(left.update, right.update) : -1;
 }
 
-// Steps over all that is the same as `sum`, and adds it up. Only times that were moved together
-// make one cursor hold the same twice.
-Status AddSame(Head& head, Update& sum) {
-  while (head.more && Compare(head.update, sum) == 0) {
-    sum.diff += head.update.diff;
-    WEIR_DO(head.Step());
-  }
-  return Ok();
-}
+class Merge final : public Cursor {
+ public:
+  Merge(std::unique_ptr<Cursor> left, std::unique_ptr<Cursor> right)
+      : left_{std::move(left)}, right_{std::move(right)} {}
 
-Status MergeMoved(Head& left, Head& right, const std::function<Status(const Update&)>& emit) {
-  std::vector<uint8_t> row;
-  while (left.more || right.more) {
-    const Update& first = Compare(left, right) <= 0 ? left.update : right.update;
-    row.assign(first.row.begin(), first.row.end());
-    row.resize(row.size() + table::kRowSlack);
-    Update sum = first;
-    sum.row = Bytes(row).first(first.row.size());
-    sum.diff = 0;
-    WEIR_DO(AddSame(left, sum));
-    WEIR_DO(AddSame(right, sum));
-    if (sum.diff != 0) WEIR_DO(emit(sum));
+  Result<bool> Next(Update& update) override {
+    do {
+      // What was handed out holds until now.
+      if (step_left_) WEIR_DO(left_.Step(0));
+      if (step_right_) WEIR_DO(right_.Step(0));
+      if (!left_.more && !right_.more) return step_left_ = step_right_ = false;
+      const int order = Compare(left_, right_);
+      step_left_ = order <= 0;
+      step_right_ = order >= 0;
+      update = step_left_ ? left_.update : right_.update;
+      if (order == 0) update.diff += right_.update.diff;
+    } while (update.diff == 0);
+    return true;
   }
-  return Ok();
-}
+
+ private:
+  Head left_;
+  Head right_;
+  bool step_left_ = true;
+  bool step_right_ = true;
+};
+
+class MovingMerge final : public Cursor {
+ public:
+  MovingMerge(std::unique_ptr<Cursor> left, std::unique_ptr<Cursor> right, Time since)
+      : left_{std::move(left)}, right_{std::move(right)}, since_(since) {}
+
+  Result<bool> Next(Update& update) override {
+    if (!std::exchange(started_, true)) {
+      WEIR_DO(left_.Step(since_));
+      if (right_.cursor != nullptr) WEIR_DO(right_.Step(since_));
+    }
+    do {
+      if (!left_.more && !right_.more) return false;
+      const Update& first = Compare(left_, right_) <= 0 ? left_.update : right_.update;
+      row_.assign(first.row.begin(), first.row.end());
+      row_.resize(row_.size() + table::kRowSlack);
+      update = {Bytes(row_).first(first.row.size()), first.key_size, first.time, 0};
+      WEIR_DO(AddSame(left_, update));
+      WEIR_DO(AddSame(right_, update));
+    } while (update.diff == 0);
+    return true;
+  }
+
+ private:
+  // Steps over all that is the same as `sum`, and adds it up.
+  Status AddSame(Head& head, Update& sum) const {
+    while (head.more && Compare(head.update, sum) == 0) {
+      sum.diff += head.update.diff;
+      WEIR_DO(head.Step(since_));
+    }
+    return Ok();
+  }
+
+  Head left_;
+  Head right_;
+  const Time since_;
+  bool started_ = false;
+  std::vector<uint8_t> row_;
+};
 
 }  // namespace
 
-Status MergeTwo(Cursor& left_cursor, Cursor& right_cursor, Time since,
-                const std::function<Status(const Update&)>& emit) {
-  Head left{left_cursor, since};
-  Head right{right_cursor, since};
-  WEIR_DO(left.Step());
-  WEIR_DO(right.Step());
-  if (since > 0) return MergeMoved(left, right, emit);
-  while (left.more || right.more) {
-    const int order = Compare(left, right);
-    Head& first = order <= 0 ? left : right;
-    Update sum = first.update;
-    if (order == 0) sum.diff += right.update.diff;
-    if (sum.diff != 0) WEIR_DO(emit(sum));
-    if (order == 0) WEIR_DO(right.Step());
-    WEIR_DO(first.Step());
-  }
-  return Ok();
+std::unique_ptr<Cursor> MergeCursors(std::unique_ptr<Cursor> left, std::unique_ptr<Cursor> right,
+                                     Time since) {
+  if (since == 0) return std::make_unique<Merge>(std::move(left), std::move(right));
+  return std::make_unique<MovingMerge>(std::move(left), std::move(right), since);
+}
+
+std::unique_ptr<Cursor> MoveTimes(std::unique_ptr<Cursor> cursor, Time since) {
+  return std::make_unique<MovingMerge>(std::move(cursor), nullptr, since);
 }
 
 }  // namespace weir::delta

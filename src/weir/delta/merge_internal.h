@@ -1,19 +1,19 @@
 #pragma once
 // Merging two sorted batches into one.
-#include <functional>
 #include <memory>
 
 #include "weir/delta/batch.h"
 
 namespace weir::delta {
 
-/// Takes the updates of two cursors in the order of row and time. Those of the same row and time
-/// become one, or none when their diffs cancel; times before `since` are moved to it first.
+/// The updates of both cursors in the order of row and time. Those of the same row and time become
+/// one, or none when their diffs cancel; times before `since` are moved to it first.
 ///
-/// `emit` takes an update whose bytes hold until it returns.
-/// Errors: of the cursors and of `emit`.
-/// Cost:   one comparison per update; a copy of each row too when `since` is not 0.
-Status MergeTwo(Cursor& left, Cursor& right, Time since,
-                const std::function<Status(const Update&)>& emit);
+/// Cost: one comparison per update; a copy of each row too when `since` is not 0.
+std::unique_ptr<Cursor> MergeCursors(std::unique_ptr<Cursor> left, std::unique_ptr<Cursor> right,
+                                     Time since);
+
+/// As MergeCursors with nothing on the right: adds up what moving times made the same.
+std::unique_ptr<Cursor> MoveTimes(std::unique_ptr<Cursor> cursor, Time since);
 
 }  // namespace weir::delta

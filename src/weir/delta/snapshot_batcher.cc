@@ -32,9 +32,9 @@ Result<std::unique_ptr<Batch>> SnapshotBatcher::Merge(std::unique_ptr<LeafBatch>
                                                       std::unique_ptr<Batch> others) const {
   constexpr int kDepth = 2;
   LeafBatchBuilder builder(pool_, options_.leaf_bytes, kDepth);
-  WEIR_TRY(const auto left, snapshot->Seek({}));
-  WEIR_TRY(const auto right, others->Seek({}));
-  WEIR_DO(MergeTwo(*left, *right, 0, [&](const Update& update) { return builder.Add(update); }));
+  WEIR_TRY(auto left, snapshot->Seek({}));
+  WEIR_TRY(auto right, others->Seek({}));
+  WEIR_DO(builder.AddAll(*MergeCursors(std::move(left), std::move(right), 0)));
   WEIR_TRY(auto merged, builder.Finish(others->description()));
   return std::unique_ptr<Batch>(std::move(merged));
 }

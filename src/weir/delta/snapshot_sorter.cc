@@ -168,11 +168,7 @@ class SnapshotSorter::Sealer {
     }
     WEIR_TRY(const auto sorted, ladder.SealLeaves({}));
     WEIR_TRY(const auto cursor, sorted->Seek({}));
-    for (Update update;;) {
-      WEIR_TRY(const bool more, cursor->Next(update));
-      if (!more) return Ok();
-      WEIR_DO(builder_.Add(update));
-    }
+    return builder_.AddAll(*cursor);
   }
 
   Status Reserve(int64_t rows) {
