@@ -79,7 +79,7 @@ bool LeafWriter::Fits(const Update& update) const {
   if (!page_) return false;
   const auto size = static_cast<int64_t>(update.row.size());
   const bool uniform = uniform_ && update.time == time_ && update.diff == diff_;
-  const int64_t end = at_ - page_.data() + Record::Bytes(size, update.key_size);
+  const int64_t end = at_ - page_.data() + Record::TotalBytes(size, update.key_size);
   return end + FooterBytes(count_ + 1, uniform) <= page_.capacity();
 }
 
@@ -87,7 +87,7 @@ Status LeafWriter::Add(const Update& update) {
   const auto size = static_cast<int64_t>(update.row.size());
   if (!page_) {
     const int64_t least =
-        kHeaderBytes + Record::Bytes(size, update.key_size) + FooterBytes(1, false);
+        kHeaderBytes + Record::TotalBytes(size, update.key_size) + FooterBytes(1, false);
     WEIR_TRY(page_, pool_.New(std::max(leaf_bytes_, least)));
     at_ = page_.data() + kHeaderBytes;
     time_ = update.time;

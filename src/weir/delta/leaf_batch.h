@@ -44,6 +44,9 @@ class LeafBatchBuilder {
 
   /// Requires: the update comes after the last one; kRowSlack bytes after its row are readable.
   Status Add(const Update& update);
+  int64_t update_count() const { return batch_->update_count_; }
+  /// Of the last update. Requires: update_count() > 0.
+  Bytes last_row() const { return writer_.count() > 0 ? writer_.last_row() : Bytes(last_row_); }
   /// Everything that is left of the cursor.
   Status AddAll(Cursor& cursor);
   Result<std::unique_ptr<LeafBatch>> Finish(Description description);

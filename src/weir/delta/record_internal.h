@@ -41,11 +41,11 @@ struct Record {
   int32_t key_size;
 
   static bool IsShort(int64_t size, int32_t key_size) { return size < kLong && key_size < 256; }
-  static int64_t Bytes(int64_t size, int32_t key_size) {
+  static int64_t TotalBytes(int64_t size, int32_t key_size) {
     return size + (IsShort(size, key_size) ? kShortHeader : kLongHeader);
   }
 
-  /// Requires: room for Bytes() and table::kRowSlack more. Returns where the next one goes.
+  /// Requires: room for TotalBytes() and table::kRowSlack more. Returns where the next one goes.
   static uint8_t* Put(uint8_t* to, const uint8_t* row, int64_t size, int32_t key_size) {
     if (IsShort(size, key_size)) [[likely]] {
       const auto small = static_cast<uint16_t>(size);
@@ -75,6 +75,7 @@ struct Record {
     return record;
   }
   const uint8_t* end() const { return row + size; }
+  Bytes bytes() const { return {row, static_cast<size_t>(size)}; }
 };
 
 /// Negative, 0 or positive as `a` comes before, is, or comes after `b`.

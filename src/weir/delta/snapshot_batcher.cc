@@ -9,21 +9,22 @@ SnapshotBatcher::SnapshotBatcher(mem::Pool& pool, Time as_of, SnapshotOptions sn
     : pool_(pool),
       as_of_(as_of),
       options_(snapshot),
-      sorter_(std::make_unique<SnapshotSorter>(pool, snapshot)),
+      sorter_(std::make_unique<SnapshotSorter>(pool, snapshot, as_of, 1, 1)),
       ladder_(pool, ladder) {}
 
 SnapshotBatcher::~SnapshotBatcher() = default;
 
 Status SnapshotBatcher::Push(const table::EncodedRows& rows, Time time, Diff diff) {
   const bool snapshot = sorter_ != nullptr && time == as_of_ && diff == 1;
-  return snapshot ? sorter_->Push(rows) : ladder_.Push(rows, time, diff);
+  return snapshot ? sorter_->Push(0, rows) : ladder_.Push(rows, time, diff);
 }
 
 Result<std::unique_ptr<Batch>> SnapshotBatcher::Seal(Frontier upper) {
   WEIR_TRY(auto others, ladder_.Seal(upper));
   if (sorter_ == nullptr || IsOpen(upper, as_of_)) return others;
   const auto sorter = std::move(sorter_);
-  WEIR_TRY(auto snapshot, sorter->Seal(as_of_, others->description()));
+  WEIR_DO(sorter->Close(0));
+  WEIR_TRY(auto snapshot, sorter->Seal(0, others->description()));
   if (others->update_count() == 0) return std::unique_ptr<Batch>(std::move(snapshot));
   return Merge(std::move(snapshot), std::move(others));
 }

@@ -3,216 +3,200 @@
 #include <algorithm>
 
 #include "weir/base/assert.h"
-#include "weir/delta/ladder_batcher.h"
-#include "weir/delta/partition_internal.h"
-#include "weir/delta/sort_internal.h"
-#include "weir/delta/staged_rows_internal.h"
+#include "weir/delta/merge_internal.h"
+#include "weir/delta/range_sort_internal.h"
+#include "weir/sys/hash.h"
 
 namespace weir::delta {
 namespace {
 
-// Rows that ranges are chosen by. So many that a range is off by a tenth at most, most of the time.
-constexpr int64_t kSampleRows = 16'384;
-// Of each: what lies behind hardly tells rows apart, and wide rows must not fill the memory.
-constexpr int64_t kMostSampleBytes = 256;
+// Rows of a lane that are looked at before it is decided how to go on.
+constexpr int64_t kFirstRows = 16'384;
 
 }  // namespace
 
-SnapshotSorter::SnapshotSorter(mem::Pool& pool, SnapshotOptions options)
-    : pool_(pool), options_(options), ranges_(1) {}
-
-SnapshotSorter::~SnapshotSorter() = default;
-
-Status SnapshotSorter::Push(const table::EncodedRows& rows) {
-  for (int64_t at = 0; at < rows.row_count; ++at) {
-    const Bytes row = rows.row(at);
-    WEIR_DO(Stage(row, rows.key_size(at)));
-  }
-  return Ok();
+int ShardOf(Bytes key, int shard_count) {
+  if (shard_count == 1) return 0;
+  return static_cast<int>(sys::Xxh3(key) % static_cast<uint64_t>(shard_count));
 }
 
-Status SnapshotSorter::Stage(Bytes row, int32_t key_size) {
-  const auto size = static_cast<int64_t>(row.size());
-  if (partition_ == nullptr && row_count_ == kSampleRows) WEIR_DO(ChooseRanges());
-  const int range = partition_ == nullptr ? 0 : partition_->Of(row.data(), size);
-  WEIR_DO(ranges_[static_cast<size_t>(range)].Add(pool_, options_.staging_bytes, row.data(), size,
-                                                  key_size));
-  ++row_count_;
-  row_bytes_ += size;
-  return Ok();
-}
-
-// By the rows so far, which are then moved to where they belong.
-Status SnapshotSorter::ChooseRanges() {
-  StagedRows waiting = std::move(ranges_[0]);
-  waiting.Close(pool_);
-  const int64_t expected = std::max(options_.expected_bytes, row_bytes_);
-  WEIR_TRY(ranges_, Distribute(std::move(waiting), expected));
-  return Ok();
-}
-
-// Rows by range, with room for `expected_bytes` of them; partition_ tells which.
-Result<std::vector<StagedRows>> SnapshotSorter::Distribute(StagedRows rows,
-                                                           int64_t expected_bytes) {
-  constexpr int64_t kShare = 8;  // Of the room that there is, for the pages being filled.
-  const int64_t most = std::clamp<int64_t>(pool_.RoomBytes() / kShare / options_.staging_bytes, 1,
-                                           RangePartition::kMostRanges);
-  const int64_t count = std::clamp<int64_t>(expected_bytes / options_.range_bytes, 1, most);
-  WEIR_TRY(const std::vector<std::string> sample, SampleOf(rows));
-  std::vector<Bytes> views;
-  for (const std::string& row : sample) views.push_back(AsBytes(row));
-  partition_ = std::make_unique<RangePartition>(std::move(views), static_cast<int>(count));
-  std::vector<StagedRows> ranges(static_cast<size_t>(partition_->range_count()));
-  for (mem::Page& page : rows.TakePages()) {
-    const mem::Page owned = std::move(page);  // Each is gone as soon as its rows are elsewhere.
-    WEIR_TRY(const mem::PageGuard guard, owned.Read());
-    const RecordSpan records = StagedRows::RecordsOf(guard.bytes());
-    for (const uint8_t* at = records.begin; at != records.end;) {
-      const Record record = Record::At(at);
-      const int range = partition_->Of(record.row, record.size);
-      WEIR_DO(ranges[static_cast<size_t>(range)].Add(pool_, options_.staging_bytes, record.row,
-                                                     record.size, record.key_size));
-      at = record.end();
-    }
-  }
-  return ranges;
-}
-
-// Up to kSampleRows of the rows, evenly apart.
-Result<std::vector<std::string>> SnapshotSorter::SampleOf(const StagedRows& rows) const {
-  const int64_t step = rows.count() / kSampleRows + 1;
-  std::vector<std::string> sample;
-  int64_t number = 0;
-  for (const mem::Page& page : rows.pages()) {
-    WEIR_TRY(const mem::PageGuard guard, page.Read());
-    const RecordSpan records = StagedRows::RecordsOf(guard.bytes());
-    for (const uint8_t* at = records.begin; at != records.end;) {
-      const Record record = Record::At(at);
-      if (number++ % step == 0) {
-        const int64_t kept = std::min(record.size, kMostSampleBytes);
-        sample.emplace_back(AsText({record.row, static_cast<size_t>(kept)}));
-      }
-      at = record.end();
-    }
-  }
-  return sample;
-}
-
-// Sorts one range after the other into a batch.
-class SnapshotSorter::Sealer {
+// The rows that one thread pushes: first they wait; then, while they are in order, they go into
+// runs, one per shard; from the first that is not, into ranges.
+class SnapshotSorter::Lane {
  public:
-  Sealer(SnapshotSorter& sorter, Time time)
+  explicit Lane(SnapshotSorter& sorter)
       : sorter_(sorter),
         pool_(sorter.pool_),
-        time_(time),
-        builder_(sorter.pool_, sorter.options_.leaf_bytes, kLeafDepth) {}
+        staging_bytes_(sorter.options_.staging_bytes),
+        runs_(static_cast<size_t>(sorter.shard_count_)) {}
 
-  Status Add(StagedRows range) {
-    range.Close(pool_);
-    if (range.count() == 0) return Ok();
-    // Its rows and two arrays of entries have to be in memory together, beside what spills.
-    const int64_t needed =
-        range.bytes() + 2 * range.count() * static_cast<int64_t>(sizeof(SortEntry));
-    return needed > pool_.RoomBytes() / 2 ? AddInParts(std::move(range)) : AddAtOnce(range);
+  Status Add(Bytes row, int32_t key_size) {
+    if (partition_ != nullptr) [[likely]] return AddToRange(row, key_size);
+    if (!builders_.empty()) {
+      WEIR_TRY(const bool in_order, AddToRun(row, key_size));
+      if (in_order) return Ok();
+      WEIR_DO(EndRuns());
+    }
+    return AddToWaiting(row, key_size);
   }
 
-  Result<std::unique_ptr<LeafBatch>> Finish(Description description) {
-    return builder_.Finish(description);
+  Status Close() {
+    if (!builders_.empty()) WEIR_DO(EndRuns());
+    if (waiting_.count() > 0) WEIR_DO(StartRanges());
+    for (StagedRows& range : ranges_) range.Close(pool_);
+    return Ok();
+  }
+
+  /// Of one shard, from the first range on. Requires: closed.
+  std::span<StagedRows> RangesOf(int shard) {
+    const size_t count = ranges_.size() / runs_.size();
+    return std::span(ranges_).subspan(static_cast<size_t>(shard) * count, count);
+  }
+  std::vector<std::unique_ptr<LeafBatch>> TakeRunsOf(int shard) {
+    return std::exchange(runs_[static_cast<size_t>(shard)], {});
   }
 
  private:
-  static constexpr int kLeafDepth = 1;
-
-  Status AddAtOnce(const StagedRows& range) {
-    std::vector<mem::PageGuard> guards;
-    WEIR_DO(Reserve(range.count()));
-    size_t filled = 0;
-    for (const mem::Page& page : range.pages()) {
-      WEIR_TRY(mem::PageGuard guard, page.Read());
-      const RecordSpan records = StagedRows::RecordsOf(guard.bytes());
-      for (const uint8_t* at = records.begin; at != records.end; at = Record::At(at).end()) {
-        entries_[filled++].record = at;
-      }
-      guards.push_back(std::move(guard));
+  Status AddToWaiting(Bytes row, int32_t key_size) {
+    WEIR_DO(waiting_.Add(pool_, staging_bytes_, row.data(), std::ssize(row), key_size));
+    waiting_bytes_ += std::ssize(row);
+    if (in_order_) {
+      in_order_ = waiting_.count() == 1 || CompareRows(last_, row) < 0;
+      last_.assign(row.begin(), row.end());
     }
-    return Emit(SortByRow(entries_.first(filled), spare_));
+    if (waiting_.count() < kFirstRows) return Ok();
+    return in_order_ ? StartRuns() : StartRanges();
   }
 
-  // Ranges within the range; where its rows cannot be told apart that way, a ladder of merges.
-  Status AddInParts(StagedRows range) {
-    const int64_t count = range.count();
-    const int64_t bytes = range.bytes();
-    WEIR_TRY(std::vector<StagedRows> parts, sorter_.Distribute(std::move(range), bytes));
-    for (StagedRows& part : parts) {
-      if (part.count() < count) {
-        WEIR_DO(Add(std::move(part)));
-      } else {
-        WEIR_DO(AddByMerging(std::move(part)));
-      }
+  Status StartRuns() {
+    for (size_t shard = 0; shard < runs_.size(); ++shard) {
+      builders_.push_back(
+          std::make_unique<LeafBatchBuilder>(pool_, sorter_.options_.leaf_bytes, kRunDepth));
     }
-    return Ok();
+    waiting_.Close(pool_);
+    return std::exchange(waiting_, {}).TakeEach([&](const Record& record) -> Status {
+      WEIR_TRY(const bool in_order, AddToRun(record.bytes(), record.key_size));
+      WEIR_ASSERT(in_order);
+      return Ok();
+    });
   }
 
-  Status AddByMerging(StagedRows range) {
-    LadderBatcher ladder(pool_, {.chunk_bytes = sorter_.options_.range_bytes});
-    range.Close(pool_);
-    for (mem::Page& page : range.TakePages()) {
-      const mem::Page owned = std::move(page);
-      WEIR_TRY(const mem::PageGuard guard, owned.Read());
-      const RecordSpan records = StagedRows::RecordsOf(guard.bytes());
-      for (const uint8_t* at = records.begin; at != records.end; at = Record::At(at).end()) {
-        const Record record = Record::At(at);
-        const Bytes row(record.row, static_cast<size_t>(record.size));
-        WEIR_DO(ladder.Add({row, record.key_size, time_, 1}));
-      }
-    }
-    WEIR_TRY(const auto sorted, ladder.SealLeaves({}));
-    WEIR_TRY(const auto cursor, sorted->Seek({}));
-    return builder_.AddAll(*cursor);
+  // False: it does not come after the last one of its shard.
+  Result<bool> AddToRun(Bytes row, int32_t key_size) {
+    const int shard = ShardOf(row.first(static_cast<size_t>(key_size)), sorter_.shard_count_);
+    LeafBatchBuilder& builder = *builders_[static_cast<size_t>(shard)];
+    if (builder.update_count() > 0 && CompareRows(builder.last_row(), row) >= 0) return false;
+    WEIR_DO(builder.Add({row, key_size, sorter_.time_, 1}));
+    return true;
   }
 
-  Status Reserve(int64_t rows) {
-    if (std::ssize(entries_) >= rows) return Ok();
-    const auto bytes = rows * static_cast<int64_t>(sizeof(SortEntry));
-    WEIR_TRY(entries_page_, pool_.New(bytes));
-    WEIR_TRY(spare_page_, pool_.New(bytes));
-    const auto room = static_cast<size_t>(entries_page_.capacity()) / sizeof(SortEntry);
-    entries_ = {reinterpret_cast<SortEntry*>(entries_page_.data()), room};
-    spare_ = {reinterpret_cast<SortEntry*>(spare_page_.data()), room};
-    return Ok();
-  }
-
-  // Rows that are the same become one with the sum of their diffs.
-  Status Emit(std::span<const SortEntry> sorted) {
-    for (size_t at = 0; at < sorted.size();) {
-      const Record record = Record::At(sorted[at].record);
-      const Bytes row(record.row, static_cast<size_t>(record.size));
-      size_t next = at + 1;
-      while (next < sorted.size() && sorted[next].prefix == sorted[at].prefix) {
-        const Record other = Record::At(sorted[next].record);
-        if (CompareRows(row, {other.row, static_cast<size_t>(other.size)}) != 0) break;
-        ++next;
-      }
-      WEIR_DO(builder_.Add({row, record.key_size, time_, static_cast<Diff>(next - at)}));
-      at = next;
+  Status EndRuns() {
+    in_order_ = false;
+    auto builders = std::exchange(builders_, {});
+    for (size_t shard = 0; shard < builders.size(); ++shard) {
+      WEIR_TRY(auto run, builders[shard]->Finish({}));
+      if (run->update_count() > 0) runs_[shard].push_back(std::move(run));
     }
     return Ok();
   }
+
+  Status StartRanges() {
+    waiting_.Close(pool_);
+    WEIR_TRY(partition_, sorter_.RangesFor(waiting_, waiting_bytes_));
+    ranges_.resize(runs_.size() * static_cast<size_t>(partition_->range_count()));
+    return std::exchange(waiting_, {}).TakeEach([&](const Record& record) {
+      return AddToRange(record.bytes(), record.key_size);
+    });
+  }
+
+  Status AddToRange(Bytes row, int32_t key_size) {
+    const int shard = ShardOf(row.first(static_cast<size_t>(key_size)), sorter_.shard_count_);
+    const int range =
+        shard * partition_->range_count() + partition_->Of(row.data(), std::ssize(row));
+    return ranges_[static_cast<size_t>(range)].Add(pool_, staging_bytes_, row.data(),
+                                                   std::ssize(row), key_size);
+  }
+
+  static constexpr int kRunDepth = 1;
 
   SnapshotSorter& sorter_;
   mem::Pool& pool_;
-  const Time time_;
-  LeafBatchBuilder builder_;
-  mem::OpenPage entries_page_;
-  mem::OpenPage spare_page_;
-  std::span<SortEntry> entries_;
-  std::span<SortEntry> spare_;
+  const int64_t staging_bytes_;
+  StagedRows waiting_;
+  int64_t waiting_bytes_ = 0;
+  bool in_order_ = true;       // So far, of those waiting.
+  std::vector<uint8_t> last_;  // Row of them.
+  std::vector<std::unique_ptr<LeafBatchBuilder>> builders_;  // One per shard, while in order.
+  std::vector<std::vector<std::unique_ptr<LeafBatch>>> runs_;  // Of each shard.
+  std::shared_ptr<const RangePartition> partition_;  // Null until rows go into ranges.
+  std::vector<StagedRows> ranges_;                   // Those of the first shard first.
 };
 
-Result<std::unique_ptr<LeafBatch>> SnapshotSorter::Seal(Time time, Description description) {
-  Sealer sealer(*this, time);
-  for (StagedRows& range : std::exchange(ranges_, {})) WEIR_DO(sealer.Add(std::move(range)));
-  return sealer.Finish(description);
+SnapshotSorter::SnapshotSorter(mem::Pool& pool, SnapshotOptions options, Time time,
+                               int shard_count, int lane_count)
+    : pool_(pool), options_(options), time_(time), shard_count_(shard_count) {
+  for (int at = 0; at < lane_count; ++at) lanes_.push_back(std::make_unique<Lane>(*this));
+}
+
+SnapshotSorter::~SnapshotSorter() = default;
+
+Status SnapshotSorter::Push(int lane, const table::EncodedRows& rows) {
+  Lane& into = *lanes_[static_cast<size_t>(lane)];
+  for (int64_t at = 0; at < rows.row_count; ++at) {
+    WEIR_DO(into.Add(rows.row(at), rows.key_size(at)));
+  }
+  return Ok();
+}
+
+Status SnapshotSorter::Close(int lane) { return lanes_[static_cast<size_t>(lane)]->Close(); }
+
+// The ranges that all lanes share: chosen by the rows of the first that asks.
+Result<std::shared_ptr<const RangePartition>> SnapshotSorter::RangesFor(const StagedRows& rows,
+                                                                        int64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  if (partition_ == nullptr) {
+    const int64_t expected = std::max(options_.expected_bytes, bytes) / shard_count_;
+    const int64_t pages_per_range = std::ssize(lanes_) * shard_count_;
+    WEIR_TRY(partition_, ChooseRanges(rows, pool_, options_, expected, pages_per_range));
+  }
+  return partition_;
+}
+
+Result<std::unique_ptr<LeafBatch>> SnapshotSorter::Seal(int shard, Description description) {
+  std::vector<std::unique_ptr<LeafBatch>> parts;
+  for (const auto& lane : lanes_) {
+    for (auto& run : lane->TakeRunsOf(shard)) parts.push_back(std::move(run));
+  }
+  if (partition_ != nullptr) {
+    RangeSort sort(pool_, options_, time_);
+    for (size_t at = 0; at < static_cast<size_t>(partition_->range_count()); ++at) {
+      StagedRows range;
+      for (const auto& lane : lanes_) {
+        const auto ranges = lane->RangesOf(shard);
+        if (!ranges.empty()) range.Append(std::move(ranges[at]));
+      }
+      WEIR_DO(sort.Add(std::move(range)));
+    }
+    WEIR_TRY(auto sorted, sort.Finish({}));
+    if (sorted->update_count() > 0) parts.push_back(std::move(sorted));
+  }
+  return MergeAll(std::move(parts), description);
+}
+
+Result<std::unique_ptr<LeafBatch>> SnapshotSorter::MergeAll(
+    std::vector<std::unique_ptr<LeafBatch>> parts, Description description) const {
+  if (parts.size() == 1) {
+    parts.front()->Describe(description);
+    return std::move(parts.front());
+  }
+  LeafBatchBuilder builder(pool_, options_.leaf_bytes, 2);
+  std::unique_ptr<Cursor> all;
+  for (const auto& part : parts) {
+    WEIR_TRY(auto cursor, part->Seek({}));
+    all = all == nullptr ? std::move(cursor) : MergeCursors(std::move(all), std::move(cursor), 0);
+  }
+  if (all != nullptr) WEIR_DO(builder.AddAll(*all));
+  return builder.Finish(description);
 }
 
 }  // namespace weir::delta

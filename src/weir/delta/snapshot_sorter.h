@@ -1,7 +1,7 @@
 #pragma once
-// SnapshotSorter: rows that all came at one time, into one sorted batch.
+// SnapshotSorter: rows that all came at one time, into sorted batches.
 #include <memory>
-#include <string>
+#include <mutex>
 #include <vector>
 
 #include "weir/delta/leaf_batch.h"
@@ -11,45 +11,53 @@ namespace weir::delta {
 
 struct SnapshotOptions {
   int64_t leaf_bytes = 128 << 10;    ///< Of a leaf's page.
-  int64_t staging_bytes = 64 << 10;  ///< Of the pages in which rows wait, one per range.
+  int64_t staging_bytes = 64 << 10;  ///< Of the pages in which rows wait, one per range and lane.
   int64_t range_bytes = 1 << 20;     ///< What a range is to hold: it is sorted within the cache.
   int64_t expected_bytes = 0;        ///< Of all rows; 0 when nobody knows.
 };
 
-/// Rows are copied once into pages by range of keys, and once more, when all are there, range by
-/// range from the sorted pages into the leaves. Both copies go through memory from start to end;
-/// sorting itself only touches a range that fits into the cache.
+/// The shard that a key belongs to. All arrangements spread keys alike.
+int ShardOf(Bytes key, int shard_count);
+
+/// Rows are copied once into pages by shard and range of keys, and once more, when all are there,
+/// range by range from the sorted pages into the leaves of the shard's batch. Both copies go
+/// through memory from start to end; sorting itself only touches a range that fits into the cache.
 ///
-/// While rows come in order they go straight into leaves.
+/// Rows that come in order go straight into leaves, for as long as they do.
 ///
-/// Threads: one.
+/// Threads: each lane one; Seal() of different shards any, after all lanes were closed.
 class SnapshotSorter {
  public:
-  SnapshotSorter(mem::Pool& pool, SnapshotOptions options);
+  /// All rows are at `time`.
+  SnapshotSorter(mem::Pool& pool, SnapshotOptions options, Time time, int shard_count,
+                 int lane_count);
   ~SnapshotSorter();
 
+  /// Rows from lane `lane`, one thread's way in.
   /// Errors: of mem::Pool::New; rows before the one that found no room are in.
-  Status Push(const table::EncodedRows& rows);
-  int64_t row_count() const { return row_count_; }
-  int64_t row_bytes() const { return row_bytes_; }
+  Status Push(int lane, const table::EncodedRows& rows);
+  /// No rows will follow in this lane.
+  Status Close(int lane);
 
-  /// All rows at `time`, each as often as it was pushed. The sorter is of no more use.
-  Result<std::unique_ptr<LeafBatch>> Seal(Time time, Description description);
+  /// All rows of one shard, each as often as it was pushed. Once per shard.
+  Result<std::unique_ptr<LeafBatch>> Seal(int shard, Description description);
 
  private:
-  class Sealer;
+  class Lane;
 
-  Status Stage(Bytes row, int32_t key_size);
-  Status ChooseRanges();
-  Result<std::vector<class StagedRows>> Distribute(StagedRows rows, int64_t expected_bytes);
-  Result<std::vector<std::string>> SampleOf(const StagedRows& rows) const;
+  Result<std::shared_ptr<const class RangePartition>> RangesFor(const class StagedRows& rows,
+                                                                int64_t bytes);
+  Result<std::unique_ptr<LeafBatch>> MergeAll(std::vector<std::unique_ptr<LeafBatch>> parts,
+                                              Description description) const;
 
   mem::Pool& pool_;
   const SnapshotOptions options_;
-  int64_t row_count_ = 0;
-  int64_t row_bytes_ = 0;
-  std::unique_ptr<class RangePartition> partition_;  // Null until there is a sample.
-  std::vector<StagedRows> ranges_;                    // One until then.
+  const Time time_;
+  const int shard_count_;
+  std::vector<std::unique_ptr<Lane>> lanes_;
+  // ---- guarded by mutex_; once set, the same for all lanes
+  std::mutex mutex_;
+  std::shared_ptr<const RangePartition> partition_;
 };
 
 }  // namespace weir::delta

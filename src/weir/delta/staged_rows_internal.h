@@ -19,8 +19,8 @@ class StagedRows {
   /// Errors: of mem::Pool::New; the row is not in, then.
   Status Add(mem::Pool& pool, int64_t page_bytes, const uint8_t* row, int64_t size,
              int32_t key_size) {
-    if (room_ < Record::Bytes(size, key_size)) [[unlikely]] {
-      WEIR_DO(OpenNext(pool, page_bytes, Record::Bytes(size, key_size)));
+    if (room_ < Record::TotalBytes(size, key_size)) [[unlikely]] {
+      WEIR_DO(OpenNext(pool, page_bytes, Record::TotalBytes(size, key_size)));
     }
     uint8_t* const end = Record::Put(at_, row, size, key_size);
     room_ -= end - at_;
@@ -36,7 +36,28 @@ class StagedRows {
   void Close(mem::Pool& pool);
   /// Requires: closed.
   const std::vector<mem::Page>& pages() const { return pages_; }
-  std::vector<mem::Page> TakePages() { return std::exchange(pages_, {}); }
+  /// Takes over the rows of another. Requires: both closed.
+  void Append(StagedRows other) {
+    for (mem::Page& page : other.pages_) pages_.push_back(std::move(page));
+    count_ += other.count_;
+  }
+  /// Every record, page by page; a page is gone as soon as `take` has had its records.
+  /// Errors: of mem::Page::Read and `take`. Requires: closed.
+  template <typename Take>
+  Status TakeEach(Take take) {
+    count_ = 0;
+    for (mem::Page& page : std::exchange(pages_, {})) {
+      const mem::Page owned = std::move(page);
+      WEIR_TRY(const mem::PageGuard guard, owned.Read());
+      const RecordSpan records = RecordsOf(guard.bytes());
+      for (const uint8_t* at = records.begin; at != records.end;) {
+        const Record record = Record::At(at);
+        WEIR_DO(take(record));
+        at = record.end();
+      }
+    }
+    return Ok();
+  }
 
   /// The records of one of pages(), whose bytes these are.
   static RecordSpan RecordsOf(Bytes page);

@@ -5,7 +5,7 @@
 namespace weir::delta {
 
 Result<bool> UpdateBuffer::HasRoom(int64_t size, int32_t key_size) {
-  const int64_t needed = Record::Bytes(size, key_size) + kTailBytes + table::kRowSlack;
+  const int64_t needed = Record::TotalBytes(size, key_size) + kTailBytes + table::kRowSlack;
   if (!page_) {
     WEIR_TRY(page_, pool_.New(std::max(bytes_, needed)));
     at_ = page_.data();

@@ -1,0 +1,134 @@
+#include <algorithm>
+
+#include "weir/delta/ladder_batcher.h"
+#include "weir/delta/range_sort_internal.h"
+
+namespace weir::delta {
+namespace {
+
+// Rows that ranges are chosen by. So many that a range is off by a tenth at most, most of the time.
+constexpr int64_t kSampleRows = 16'384;
+// Of each: what lies behind hardly tells rows apart, and wide rows must not fill the memory.
+constexpr int64_t kMostSampleBytes = 256;
+
+// Up to kSampleRows of the rows, evenly apart.
+Result<std::vector<std::string>> SampleOf(const StagedRows& rows) {
+  const int64_t step = rows.count() / kSampleRows + 1;
+  std::vector<std::string> sample;
+  int64_t number = 0;
+  for (const mem::Page& page : rows.pages()) {
+    WEIR_TRY(const mem::PageGuard guard, page.Read());
+    const RecordSpan records = StagedRows::RecordsOf(guard.bytes());
+    for (const uint8_t* at = records.begin; at != records.end;) {
+      const Record record = Record::At(at);
+      if (number++ % step == 0) {
+        const int64_t kept = std::min(record.size, kMostSampleBytes);
+        sample.emplace_back(AsText({record.row, static_cast<size_t>(kept)}));
+      }
+      at = record.end();
+    }
+  }
+  return sample;
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const RangePartition>> ChooseRanges(const StagedRows& rows,
+                                                           mem::Pool& pool,
+                                                           const SnapshotOptions& options,
+                                                           int64_t expected_bytes,
+                                                           int64_t pages_per_range) {
+  constexpr int64_t kShare = 8;  // Of the room that there is, for the pages being filled.
+  const int64_t most = std::clamp<int64_t>(
+      pool.RoomBytes() / kShare / options.staging_bytes / pages_per_range, 1,
+      RangePartition::kMostRanges);
+  const int64_t count = std::clamp<int64_t>(expected_bytes / options.range_bytes, 1, most);
+  WEIR_TRY(const std::vector<std::string> sample, SampleOf(rows));
+  std::vector<Bytes> views;
+  for (const std::string& row : sample) views.push_back(AsBytes(row));
+  return std::shared_ptr<const RangePartition>(
+      std::make_shared<RangePartition>(std::move(views), static_cast<int>(count)));
+}
+
+Status RangeSort::Add(StagedRows range) {
+  if (range.count() == 0) return Ok();
+  // Its rows and two arrays of entries have to be in memory together, beside what spills.
+  const int64_t needed =
+      range.bytes() + 2 * range.count() * static_cast<int64_t>(sizeof(SortEntry));
+  return needed > pool_.RoomBytes() / 2 ? AddInParts(std::move(range)) : AddAtOnce(range);
+}
+
+Status RangeSort::AddAtOnce(const StagedRows& range) {
+  std::vector<mem::PageGuard> guards;
+  WEIR_DO(Reserve(range.count()));
+  size_t filled = 0;
+  for (const mem::Page& page : range.pages()) {
+    WEIR_TRY(mem::PageGuard guard, page.Read());
+    const RecordSpan records = StagedRows::RecordsOf(guard.bytes());
+    for (const uint8_t* at = records.begin; at != records.end; at = Record::At(at).end()) {
+      entries_[filled++].record = at;
+    }
+    guards.push_back(std::move(guard));
+  }
+  return Emit(SortByRow(entries_.first(filled), spare_));
+}
+
+// Ranges within the range; where its rows cannot be told apart that way, a ladder of merges.
+Status RangeSort::AddInParts(StagedRows range) {
+  const int64_t count = range.count();
+  WEIR_TRY(const auto partition, ChooseRanges(range, pool_, options_, range.bytes(), 1));
+  std::vector<StagedRows> parts(static_cast<size_t>(partition->range_count()));
+  WEIR_DO(range.TakeEach([&](const Record& record) {
+    const int part = partition->Of(record.row, record.size);
+    return parts[static_cast<size_t>(part)].Add(pool_, options_.staging_bytes, record.row,
+                                                record.size, record.key_size);
+  }));
+  for (StagedRows& part : parts) {
+    part.Close(pool_);
+    if (part.count() < count) {
+      WEIR_DO(Add(std::move(part)));
+    } else {
+      WEIR_DO(AddByMerging(std::move(part)));
+    }
+  }
+  return Ok();
+}
+
+Status RangeSort::AddByMerging(StagedRows range) {
+  LadderBatcher ladder(pool_, {.chunk_bytes = options_.range_bytes});
+  WEIR_DO(range.TakeEach([&](const Record& record) {
+    return ladder.Add({record.bytes(), record.key_size, time_, 1});
+  }));
+  WEIR_TRY(const auto sorted, ladder.SealLeaves({}));
+  WEIR_TRY(const auto cursor, sorted->Seek({}));
+  return builder_.AddAll(*cursor);
+}
+
+Status RangeSort::Reserve(int64_t rows) {
+  if (std::ssize(entries_) >= rows) return Ok();
+  const auto bytes = rows * static_cast<int64_t>(sizeof(SortEntry));
+  WEIR_TRY(entries_page_, pool_.New(bytes));
+  WEIR_TRY(spare_page_, pool_.New(bytes));
+  const auto room = static_cast<size_t>(entries_page_.capacity()) / sizeof(SortEntry);
+  entries_ = {reinterpret_cast<SortEntry*>(entries_page_.data()), room};
+  spare_ = {reinterpret_cast<SortEntry*>(spare_page_.data()), room};
+  return Ok();
+}
+
+// Rows that are the same become one with the sum of their diffs.
+Status RangeSort::Emit(std::span<const SortEntry> sorted) {
+  for (size_t at = 0; at < sorted.size();) {
+    const Record record = Record::At(sorted[at].record);
+    const Bytes row = record.bytes();
+    size_t next = at + 1;
+    while (next < sorted.size() && sorted[next].prefix == sorted[at].prefix) {
+      if (CompareRows(row, Record::At(sorted[next].record).bytes()) != 0) break;
+      ++next;
+    }
+    WEIR_DO(builder_.Add({row, record.key_size, time_, static_cast<Diff>(next - at)}));
+    at = next;
+  }
+  return Ok();
+}
+
+}  // namespace weir::delta
