@@ -61,8 +61,13 @@ std::string Phone(Random& random, int64_t nation) {
 // Appends the values of one row from the first column to the last.
 class TpchGenerator::Row {
  public:
-  explicit Row(std::span<table::ColumnBuilder> builders) : builders_(builders) {}
+  explicit Row(std::span<table::ColumnBuilder> builders, int64_t only = kAll)
+      : builders_(builders), only_(only) {}
 
+  static constexpr int64_t kAll = -1;
+
+  /// Whether the unit's row `nth` is wanted.
+  bool Wants(int64_t nth) const { return only_ == kAll || only_ == nth; }
   Row& Int64(int64_t value) { return Next().AppendValue(value), *this; }
   Row& Int32(int64_t value) { return Next().AppendValue(static_cast<int32_t>(value)), *this; }
   Row& Date(int64_t days) { return Int32(days); }
@@ -75,6 +80,7 @@ class TpchGenerator::Row {
   table::ColumnBuilder& Next() { return builders_[at_++]; }
 
   std::span<table::ColumnBuilder> builders_;
+  int64_t only_;
   size_t at_ = 0;
 };
 
@@ -136,24 +142,35 @@ int64_t TpchGenerator::UnitCount(TpchTable table) const {
 
 void TpchGenerator::Append(TpchTable table, int64_t begin, int64_t end, uint64_t version,
                            std::span<table::ColumnBuilder> builders) const {
-  for (int64_t unit = begin; unit < end; ++unit) {
-    Random random(seed_, static_cast<uint64_t>(table), static_cast<uint64_t>(unit), 0);
-    Row row(builders);
-    switch (table) {
-      case TpchTable::kRegion:
-        row.Int64(unit).Text(kRegions[unit]).Text(text_->Cut(random, 31, 115));
-        break;
-      case TpchTable::kNation:
-        row.Int64(unit).Text(kNations[unit].name).Int64(kNations[unit].region);
-        row.Text(text_->Cut(random, 31, 114));
-        break;
-      case TpchTable::kSupplier: AppendSupplier(unit, row); break;
-      case TpchTable::kPart: AppendPart(unit, row); break;
-      case TpchTable::kPartsupp: AppendPartsupp(unit, row); break;
-      case TpchTable::kCustomer: AppendCustomer(unit, row); break;
-      case TpchTable::kOrders: AppendOrder(unit, version, row); break;
-      case TpchTable::kLineitem: AppendLineitems(unit, version, row); break;
-    }
+  for (int64_t unit = begin; unit < end; ++unit) AppendUnit(table, unit, version, Row(builders));
+}
+
+int64_t TpchGenerator::RowCount(TpchTable table, int64_t unit, uint64_t version) const {
+  if (table == TpchTable::kLineitem) return OrderOf(unit, version).item_count;
+  return table == TpchTable::kPartsupp ? kSuppliersPerPart : 1;
+}
+
+void TpchGenerator::AppendRow(TpchTable table, int64_t unit, int64_t nth, uint64_t version,
+                              std::span<table::ColumnBuilder> builders) const {
+  AppendUnit(table, unit, version, Row(builders, nth));
+}
+
+void TpchGenerator::AppendUnit(TpchTable table, int64_t unit, uint64_t version, Row row) const {
+  Random random(seed_, static_cast<uint64_t>(table), static_cast<uint64_t>(unit), 0);
+  switch (table) {
+    case TpchTable::kRegion:
+      row.Int64(unit).Text(kRegions[unit]).Text(text_->Cut(random, 31, 115));
+      return;
+    case TpchTable::kNation:
+      row.Int64(unit).Text(kNations[unit].name).Int64(kNations[unit].region);
+      row.Text(text_->Cut(random, 31, 114));
+      return;
+    case TpchTable::kSupplier: return AppendSupplier(unit, row);
+    case TpchTable::kPart: return AppendPart(unit, row);
+    case TpchTable::kPartsupp: return AppendPartsupp(unit, row);
+    case TpchTable::kCustomer: return AppendCustomer(unit, row);
+    case TpchTable::kOrders: return AppendOrder(unit, version, row);
+    case TpchTable::kLineitem: return AppendLineitems(unit, version, row);
   }
 }
 
@@ -201,9 +218,13 @@ void TpchGenerator::AppendPart(int64_t unit, Row row) const {
 void TpchGenerator::AppendPartsupp(int64_t unit, Row row) const {
   Random random(seed_, static_cast<uint64_t>(TpchTable::kPartsupp), static_cast<uint64_t>(unit), 0);
   for (int64_t nth = 0; nth < kSuppliersPerPart; ++nth) {
+    const int64_t quantity = random.Between(1, 9'999);
+    const int64_t cost_cents = random.Between(100, 100'000);
+    const std::string_view comment = text_->Cut(random, 49, 198);
+    if (!row.Wants(nth)) continue;
     Row each = row;
-    each.Int64(unit + 1).Int64(SupplierOf(unit + 1, nth)).Int32(random.Between(1, 9'999));
-    each.Cents(random.Between(100, 100'000)).Text(text_->Cut(random, 49, 198));
+    each.Int64(unit + 1).Int64(SupplierOf(unit + 1, nth)).Int32(quantity);
+    each.Cents(cost_cents).Text(comment);
   }
 }
 
@@ -268,6 +289,7 @@ void TpchGenerator::AppendOrder(int64_t unit, uint64_t version, Row row) const {
 void TpchGenerator::AppendLineitems(int64_t unit, uint64_t version, Row row) const {
   const Order order = OrderOf(unit, version);
   for (int64_t at = 0; at < order.item_count; ++at) {
+    if (!row.Wants(at)) continue;
     const Item& item = order.items[at];
     Row each = row;
     each.Int64(OrderKey(unit)).Int64(item.part_key).Int64(item.supplier_key).Int32(at + 1);

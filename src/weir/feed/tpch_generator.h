@@ -39,6 +39,12 @@ class TpchGenerator {
   void Append(TpchTable table, int64_t begin, int64_t end, uint64_t version,
               std::span<table::ColumnBuilder> builders) const;
 
+  /// Rows of one unit.
+  int64_t RowCount(TpchTable table, int64_t unit, uint64_t version) const;
+  /// One row of a unit: 0 is its first. Cost: that of the whole unit.
+  void AppendRow(TpchTable table, int64_t unit, int64_t nth, uint64_t version,
+                 std::span<table::ColumnBuilder> builders) const;
+
  private:
   struct Item;
   struct Order;
@@ -49,6 +55,7 @@ class TpchGenerator {
   int64_t SupplierOf(int64_t part_key, int64_t nth) const;
   void AppendSupplier(int64_t unit, Row row) const;
   void AppendPart(int64_t unit, Row row) const;
+  void AppendUnit(TpchTable table, int64_t unit, uint64_t version, Row row) const;
   void AppendPartsupp(int64_t unit, Row row) const;
   void AppendCustomer(int64_t unit, Row row) const;
   void AppendOrder(int64_t unit, uint64_t version, Row row) const;

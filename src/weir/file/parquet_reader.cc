@@ -24,15 +24,15 @@ class ArrowParquetReader final : public ParquetReader {
   ArrowParquetReader(const std::string& path, mem::BlockAllocator& blocks)
       : path_(path), blocks_(blocks), pool_(blocks) {}
 
-  /// Opens the file and reads its footer.
-  Status Open(int64_t batch_rows);
+  /// Opens the file and reads its footer. The rows are those of `group`, or all of them.
+  Status Open(int64_t batch_rows, std::optional<int> group);
 
   const table::Schema& schema() const override { return schema_; }
   int64_t row_count() const override { return row_count_; }
   Result<table::Batch> Next() override;
 
  private:
-  Status Start(int64_t batch_rows);
+  Status Start(int64_t batch_rows, std::optional<int> group);
   Status ReadSchema(const parquet::FileMetaData& metadata);
   Error Corrupt(std::string_view reason) const {
     return Fail(Code::kCorrupt, "'{}' is not a whole Parquet file: {}", path_, reason);
@@ -47,29 +47,35 @@ class ArrowParquetReader final : public ParquetReader {
   std::unique_ptr<arrow::RecordBatchReader> batches_;
 };
 
-Status ArrowParquetReader::Open(int64_t batch_rows) {
+Status ArrowParquetReader::Open(int64_t batch_rows, std::optional<int> group) {
   try {
-    return Start(batch_rows);
+    return Start(batch_rows, group);
   } catch (const parquet::ParquetException& thrown) {
     return Corrupt(thrown.what());
   }
 }
 
-Status ArrowParquetReader::Start(int64_t batch_rows) {
+Status ArrowParquetReader::Start(int64_t batch_rows, std::optional<int> group) {
   auto file = arrow::io::ReadableFile::Open(path_, &pool_);
   if (!file.ok()) return Fail(Code::kNotFound, "cannot open '{}'", path_);
   parquet::ReaderProperties properties(&pool_);
   properties.enable_buffered_stream();
   auto below = parquet::ParquetFileReader::Open(*file, properties);
   WEIR_DO(ReadSchema(*below->metadata()));
-  row_count_ = below->metadata()->num_rows();
+  const int group_count = below->metadata()->num_row_groups();
+  if (group.has_value() && *group >= group_count) {
+    return Corrupt(fmt::format("it has {} row groups", group_count));
+  }
+  row_count_ = group.has_value() ? below->metadata()->RowGroup(*group)->num_rows()
+                                 : below->metadata()->num_rows();
   parquet::ArrowReaderProperties arrow_properties(/*use_threads=*/false);
   arrow_properties.set_batch_size(batch_rows);
   arrow_properties.set_pre_buffer(false);
   auto made = parquet::arrow::FileReader::Make(&pool_, std::move(below), arrow_properties);
   if (!made.ok()) return Corrupt(made.status().message());
   reader_ = std::move(made).ValueUnsafe();
-  auto batches = reader_->GetRecordBatchReader();
+  auto batches = group.has_value() ? reader_->GetRecordBatchReader({*group})
+                                   : reader_->GetRecordBatchReader();
   if (!batches.ok()) return Corrupt(batches.status().message());
   batches_ = std::move(batches).ValueUnsafe();
   return Ok();
@@ -128,21 +134,51 @@ int64_t LongestOf(parquet::ParquetFileReader& reader) {
 Result<std::unique_ptr<ParquetReader>> OpenParquet(const std::string& path, int64_t batch_rows,
                                                    mem::BlockAllocator& blocks) {
   auto reader = std::make_unique<ArrowParquetReader>(path, blocks);
-  WEIR_DO(reader->Open(batch_rows));
+  WEIR_DO(reader->Open(batch_rows, std::nullopt));
   return std::unique_ptr<ParquetReader>(std::move(reader));
 }
 
-Result<int64_t> LongestStatisticBytes(const std::string& path, mem::BlockAllocator& blocks) {
+Result<std::unique_ptr<ParquetReader>> OpenRowGroup(const std::string& path, int group,
+                                                    int64_t batch_rows,
+                                                    mem::BlockAllocator& blocks) {
+  auto reader = std::make_unique<ArrowParquetReader>(path, blocks);
+  WEIR_DO(reader->Open(batch_rows, group));
+  return std::unique_ptr<ParquetReader>(std::move(reader));
+}
+
+namespace {
+
+// Opens a file for its footer alone, and hands it to `read`.
+template <typename Value, typename Read>
+Result<Value> FromFooter(const std::string& path, mem::BlockAllocator& blocks, Read read) {
   table::ArrowPool pool(blocks);
   const auto file = arrow::io::ReadableFile::Open(path, &pool);
   if (!file.ok()) return Fail(Code::kNotFound, "cannot open '{}'", path);
   try {
     const auto reader =
         parquet::ParquetFileReader::Open(*file, parquet::ReaderProperties(&pool));
-    return LongestOf(*reader);
+    return read(*reader);
   } catch (const parquet::ParquetException& thrown) {
     return Fail(Code::kCorrupt, "'{}': {}", path, thrown.what());
   }
+}
+
+}  // namespace
+
+Result<int64_t> LongestStatisticBytes(const std::string& path, mem::BlockAllocator& blocks) {
+  return FromFooter<int64_t>(path, blocks, LongestOf);
+}
+
+Result<std::vector<RowGroupSize>> RowGroupSizes(const std::string& path,
+                                                mem::BlockAllocator& blocks) {
+  return FromFooter<std::vector<RowGroupSize>>(path, blocks, [](parquet::ParquetFileReader& file) {
+    std::vector<RowGroupSize> sizes;
+    for (int group = 0; group < file.metadata()->num_row_groups(); ++group) {
+      const auto metadata = file.metadata()->RowGroup(group);
+      sizes.push_back({metadata->num_rows(), metadata->total_byte_size()});
+    }
+    return sizes;
+  });
 }
 
 }  // namespace weir::file

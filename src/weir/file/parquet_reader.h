@@ -2,6 +2,7 @@
 // ParquetReader: the rows of a Parquet file that weir wrote, as batches.
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "weir/mem/block_allocator.h"
 #include "weir/table/column.h"
@@ -29,6 +30,21 @@ class ParquetReader {
 /// Requires: `blocks` outlives the reader and its batches.
 Result<std::unique_ptr<ParquetReader>> OpenParquet(const std::string& path, int64_t batch_rows,
                                                    mem::BlockAllocator& blocks);
+
+/// As OpenParquet, but of row group `group` alone. Errors: also kCorrupt when there is none.
+Result<std::unique_ptr<ParquetReader>> OpenRowGroup(const std::string& path, int group,
+                                                    int64_t batch_rows,
+                                                    mem::BlockAllocator& blocks);
+
+/// What a footer says of one row group.
+struct RowGroupSize {
+  int64_t rows = 0;
+  int64_t value_bytes = 0;  ///< Decoded, as the writer counted them.
+};
+
+/// Of all row groups of a file, the first first. Errors: as OpenParquet.
+Result<std::vector<RowGroupSize>> RowGroupSizes(const std::string& path,
+                                                mem::BlockAllocator& blocks);
 
 /// Bytes of the longest minimum or maximum in the file, of column chunks and (where it has a column
 /// index) of pages; 0 when it holds none. Reads the footer and the indexes only.

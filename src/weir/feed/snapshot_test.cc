@@ -1,0 +1,102 @@
+#include "weir/feed/snapshot.h"
+
+#include <numeric>
+#include <thread>
+
+#include "tests/support/folder.h"
+#include "weir/feed/tpch_snapshot.h"
+#include "weir/sys/hash.h"
+#include "weir/table/row_codec.h"
+
+namespace weir::feed {
+namespace {
+
+class SnapshotTest : public testing::Test {
+ protected:
+  struct Content {
+    int64_t rows = 0;
+    uint64_t sum = 0;        // Of the hashes of all rows, in any order.
+    uint64_t sequence = 0;   // In theirs.
+  };
+
+  Content Read(Snapshot::Scan& scan, const table::Schema& schema) {
+    Content content;
+    std::vector<int> columns(schema.columns.size());
+    std::iota(columns.begin(), columns.end(), 0);
+    const table::RowCodec codec(schema, columns, {});
+    for (;;) {
+      const auto reader = scan.Next(1000, blocks_).value();
+      if (reader == nullptr) return content;
+      for (;;) {
+        const table::Batch batch = reader->Next().value();
+        if (batch.row_count == 0) break;
+        table::EncodedRows rows(blocks_);
+        codec.Encode(batch, 0, batch.row_count, rows);
+        for (int64_t at = 0; at < rows.row_count; ++at) {
+          const uint64_t hash = sys::Xxh3(rows.row(at));
+          content.sum += hash;
+          content.sequence = content.sequence * 31 + hash;
+          ++content.rows;
+        }
+      }
+    }
+  }
+
+  void Write(RowOrder order, const std::string& folder) {
+    ASSERT_TRUE(WriteTpchSnapshot(generator_, order, 1, files_, folder, blocks_).ok());
+  }
+
+  test::TempFolder folder_;
+  sys::DiskFiles files_;
+  mem::Budget budget_{"test", mem::kUnlimited};
+  mem::BlockAllocator blocks_{budget_, 0};
+  TpchGenerator generator_{0.002, 7};
+};
+
+TEST_F(SnapshotTest, EitherOrderHoldsTheSameRows) {
+  const std::string generated = folder_.Path("generated");
+  const std::string shuffled = folder_.Path("shuffled");
+  const std::string again = folder_.Path("again");
+  Write(RowOrder::kGenerated, generated);
+  Write(RowOrder::kShuffled, shuffled);
+  Write(RowOrder::kShuffled, again);
+  for (int at = 0; at < kTpchTableCount; ++at) {
+    const std::string name(TpchTableName(static_cast<TpchTable>(at)));
+    std::vector<Content> contents;
+    for (const auto& folder : {generated, shuffled, again}) {
+      const auto snapshot = Snapshot::Open(files_, sys::JoinPath(folder, name), blocks_).value();
+      Snapshot::Scan scan(*snapshot);
+      contents.push_back(Read(scan, snapshot->schema()));
+      EXPECT_EQ(contents.back().rows, snapshot->row_count()) << name;
+    }
+    EXPECT_GT(contents[0].rows, 0);
+    EXPECT_EQ(contents[1].sum, contents[0].sum) << name;
+    EXPECT_NE(contents[1].sequence, contents[0].sequence) << name;
+    EXPECT_EQ(contents[2].sequence, contents[1].sequence) << name;
+  }
+}
+
+TEST_F(SnapshotTest, ThreadsShareOneScan) {
+  const std::string folder = folder_.Path("tpch");
+  const TpchGenerator larger(0.1, 7);
+  ASSERT_TRUE(WriteTpchSnapshot(larger, RowOrder::kGenerated, 1, files_, folder, blocks_).ok());
+  const auto snapshot = Snapshot::Open(files_, folder + "/lineitem", blocks_).value();
+  Snapshot::Scan alone(*snapshot);
+  const Content want = Read(alone, snapshot->schema());
+  Snapshot::Scan scan(*snapshot);
+  Content both[2];
+  std::thread other([&] { both[1] = Read(scan, snapshot->schema()); });
+  both[0] = Read(scan, snapshot->schema());
+  other.join();
+  EXPECT_EQ(both[0].rows + both[1].rows, want.rows);
+  EXPECT_EQ(both[0].sum + both[1].sum, want.sum);
+}
+
+TEST_F(SnapshotTest, WhatIsNoSnapshotIsRefused) {
+  const auto missing = Snapshot::Open(files_, folder_.Path("missing"), blocks_);
+  ASSERT_FALSE(missing.ok());
+  EXPECT_EQ(missing.error().code, Code::kNotFound);
+}
+
+}  // namespace
+}  // namespace weir::feed
