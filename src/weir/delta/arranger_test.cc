@@ -1,14 +1,11 @@
-#include "weir/delta/batcher.h"
+#include "weir/delta/arranger.h"
 
 #include <map>
 #include <random>
 
 #include "tests/support/folder.h"
 #include "tests/support/seeds.h"
-#include "weir/delta/ladder_batcher.h"
-#include "weir/delta/legacy_batcher.h"
 #include "weir/delta/record_internal.h"
-#include "weir/delta/snapshot_batcher.h"
 
 namespace weir::delta {
 namespace {
@@ -31,12 +28,17 @@ TestUpdate RandomUpdate(std::mt19937_64& rng, Time earliest, int64_t most_value_
           rng() % 2 == 0 ? 1 : -1};
 }
 
-class BatcherTest : public testing::TestWithParam<std::string> {
+struct Variant {
+  BatcherKind kind;
+  int workers;
+};
+
+class ArrangerTest : public testing::TestWithParam<Variant> {
  protected:
   static constexpr Time kAsOf = 10;
 
   void Make(int64_t pool_bytes) {
-    batcher_.reset();
+    arranger_.reset();
     pool_.reset();
     frames_ = std::make_unique<mem::Frames>(pool_budget_, int64_t{1} << 32);
     pool_budget_.SetLimit(pool_bytes);
@@ -47,16 +49,14 @@ class BatcherTest : public testing::TestWithParam<std::string> {
                                 sys::OpenScratchFile(folder_.path()).value(), int64_t{1} << 40),
                             options)
                 .value();
-    LadderOptions ladder;
-    ladder.chunk_bytes = 64 << 10;
-    SnapshotOptions snapshot;
-    snapshot.leaf_bytes = 64 << 10;
-    snapshot.range_bytes = 8 << 10;
-    if (GetParam() == "legacy") batcher_ = std::make_unique<LegacyBatcher>(blocks_);
-    if (GetParam() == "ladder") batcher_ = std::make_unique<LadderBatcher>(*pool_, ladder);
-    if (GetParam() == "snapshot") {
-      batcher_ = std::make_unique<SnapshotBatcher>(*pool_, kAsOf, snapshot, ladder);
-    }
+    ArrangerOptions arranger;
+    arranger.kind = GetParam().kind;
+    arranger.worker_count = GetParam().workers;
+    arranger.as_of = kAsOf;
+    arranger.ladder.chunk_bytes = 64 << 10;
+    arranger.snapshot.leaf_bytes = 64 << 10;
+    arranger.snapshot.range_bytes = 8 << 10;
+    arranger_ = NewArranger(arranger, *pool_, blocks_);
   }
 
   void Push(const std::vector<TestUpdate>& updates) {
@@ -69,25 +69,52 @@ class BatcherTest : public testing::TestWithParam<std::string> {
       rows.starts.Push(std::ssize(update.row));
       rows.key_sizes.Push(update.key_size);
       rows.row_count = 1;
-      ASSERT_TRUE(batcher_->Push(rows, update.time, update.diff).ok());
+      const int worker = next_worker_++ % GetParam().workers;
+      ASSERT_TRUE(arranger_->Push(worker, rows, update.time, update.diff).ok());
+      if (next_worker_ % 1000 == 0) ReceiveAll();
     }
   }
 
-  // Reads from `from` on, and checks what a batch promises.
-  static Collection Read(const Batch& batch, const std::string& from = "") {
+  // One thread plays all workers: none may wait for another.
+  void ReceiveAll() {
+    for (int worker = 0; worker < GetParam().workers; ++worker) {
+      ASSERT_TRUE(arranger_->Receive(worker).ok());
+    }
+  }
+
+  using Batches = std::vector<std::unique_ptr<Batch>>;
+
+  // Of all shards.
+  Batches Seal(Frontier upper) {
+    Batches batches;
+    for (int worker = 0; worker < GetParam().workers; ++worker) {
+      EXPECT_TRUE(arranger_->Finish(worker).ok());
+    }
+    for (int worker = 0; worker < GetParam().workers; ++worker) {
+      EXPECT_TRUE(arranger_->Receive(worker).ok());
+      batches.push_back(arranger_->Seal(worker, upper).value());
+      EXPECT_EQ(batches.back()->description().upper, upper);
+    }
+    return batches;
+  }
+
+  // Reads from `from` on, and checks what batches promise.
+  static Collection Read(const Batches& batches, const std::string& from = "") {
     Collection read;
-    const auto cursor = batch.Seek(AsBytes(from)).value();
-    std::string last_row;
-    Time last_time = 0;
-    for (Update update; cursor->Next(update).value();) {
-      const std::string row(AsText(update.row));
-      EXPECT_TRUE(read.empty() || last_row < row || (last_row == row && last_time < update.time));
-      EXPECT_GE(row, from);
-      EXPECT_NE(update.diff, 0);
-      EXPECT_EQ(update.key_size, 4) << row;
-      read[row][update.time] = update.diff;
-      last_row = row;
-      last_time = update.time;
+    for (size_t shard = 0; shard < batches.size(); ++shard) {
+      const auto cursor = batches[shard]->Seek(AsBytes(from)).value();
+      std::pair<std::string, Time> last;
+      for (Update update; cursor->Next(update).value();) {
+        const std::string row(AsText(update.row));
+        EXPECT_LT(last, std::pair(row, update.time + 1));
+        EXPECT_GE(row, from);
+        EXPECT_NE(update.diff, 0);
+        EXPECT_EQ(update.key_size, 4) << row;
+        EXPECT_EQ(ShardOf(update.row.first(4), static_cast<int>(batches.size())),
+                  static_cast<int>(shard));
+        EXPECT_TRUE(read[row].emplace(update.time, update.diff).second);
+        last = {row, update.time + 1};
+      }
     }
     return read;
   }
@@ -98,7 +125,8 @@ class BatcherTest : public testing::TestWithParam<std::string> {
   mem::BlockAllocator blocks_{budget_, 0};
   std::unique_ptr<mem::Frames> frames_;
   std::unique_ptr<mem::Pool> pool_;
-  std::unique_ptr<Batcher> batcher_;
+  std::unique_ptr<Arranger> arranger_;
+  int next_worker_ = 0;
 };
 
 void AddTo(Collection& collection, const TestUpdate& update) {
@@ -117,17 +145,17 @@ Collection Before(const Collection& collection, Time upper) {
   return before;
 }
 
-// Goal:   batches hold exactly the updates before their upper, from any batcher, in any budget.
+// Goal:   batches hold exactly the updates before their upper, from any batcher, in any number of
+//         shards and any budget.
 // Method: random updates against a map, sealed at rising times; reads from the start and from rows
 //         that are and are not there.
-TEST_P(BatcherTest, BatchesAgreeWithAMap) {
+TEST_P(ArrangerTest, BatchesAgreeWithAMap) {
   for (const uint64_t seed : test::Seeds(8)) {
     SCOPED_TRACE(fmt::format("to repeat: WEIR_SEED={}", seed));
     for (const int64_t pool_bytes : {int64_t{14} << 20, mem::kUnlimited}) {
       std::mt19937_64 rng(seed);
       Make(pool_bytes);
       Collection want;
-      std::vector<std::unique_ptr<Batch>> batches;
       for (Time lower = kAsOf; lower < kAsOf + 6; lower += 2) {
         std::vector<TestUpdate> updates;
         const uint64_t count = rng() % 2 == 0 ? rng() % 20 : rng() % 4000;
@@ -138,9 +166,7 @@ TEST_P(BatcherTest, BatchesAgreeWithAMap) {
           AddTo(want, updates.back());
         }
         Push(updates);
-        batches.push_back(batcher_->Seal(lower + 2).value());
-        const Batch& batch = *batches.back();
-        EXPECT_EQ(batch.description().upper, Frontier(lower + 2));
+        const Batches batch = Seal(lower + 2);
         const Collection shipped = Before(want, lower + 2);
         ASSERT_EQ(Read(batch), shipped);
         for (int probe = 0; probe < 20; ++probe) {
@@ -154,17 +180,13 @@ TEST_P(BatcherTest, BatchesAgreeWithAMap) {
           for (const auto& [time, diff] : times) AddTo(want, {row, 4, time, -diff});
         }
       }
-      batches.push_back(batcher_->Seal({}).value());
-      ASSERT_EQ(Read(*batches.back()), want);
-      batches.clear();
-      batcher_.reset();
-      pool_.reset();
+      ASSERT_EQ(Read(Seal({})), want);
     }
   }
 }
 
 // A snapshot of many rows, in any order: once in order, once with every row twice.
-TEST_P(BatcherTest, ASnapshotLargerThanMemoryIsSorted) {
+TEST_P(ArrangerTest, ASnapshotLargerThanMemoryIsSorted) {
   for (const bool in_order : {true, false}) {
     Make(24 << 20);
     std::vector<TestUpdate> updates;
@@ -183,16 +205,15 @@ TEST_P(BatcherTest, ASnapshotLargerThanMemoryIsSorted) {
       std::shuffle(updates.begin(), updates.end(), rng);
     }
     Push(updates);
-    const auto batch = batcher_->Seal(kAsOf + 1).value();
-    EXPECT_EQ(Read(*batch), want);
-    if (GetParam() != "legacy") {
+    EXPECT_TRUE(Read(Seal(kAsOf + 1)) == want);
+    if (GetParam().kind != BatcherKind::kLegacy) {
       EXPECT_GT(pool_->counters().extent_bytes_written, 0);
     }
   }
 }
 
 // Rows that no choice of ranges spreads: most are the same, or differ only far behind.
-TEST_P(BatcherTest, SkewedSnapshotsAreSortedInLittleMemory) {
+TEST_P(ArrangerTest, SkewedSnapshotsAreSortedInLittleMemory) {
   enum class Skew { kSameRows, kLongSharedStart, kOneKey };
   for (const Skew skew : {Skew::kSameRows, Skew::kLongSharedStart, Skew::kOneKey}) {
     Make(20 << 20);
@@ -210,13 +231,18 @@ TEST_P(BatcherTest, SkewedSnapshotsAreSortedInLittleMemory) {
     Collection want;
     for (const TestUpdate& update : updates) AddTo(want, update);
     Push(updates);
-    const auto batch = batcher_->Seal(kAsOf + 1).value();
-    EXPECT_TRUE(Read(*batch) == want) << static_cast<int>(skew);
+    EXPECT_TRUE(Read(Seal(kAsOf + 1)) == want) << static_cast<int>(skew);
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, BatcherTest, testing::Values("legacy", "ladder", "snapshot"),
-                         [](const auto& info) { return info.param; });
+INSTANTIATE_TEST_SUITE_P(
+    All, ArrangerTest,
+    testing::Values(Variant{BatcherKind::kLegacy, 1}, Variant{BatcherKind::kLegacy, 3},
+                    Variant{BatcherKind::kPaged, 1}, Variant{BatcherKind::kPaged, 3},
+                    Variant{BatcherKind::kSnapshot, 1}, Variant{BatcherKind::kSnapshot, 3}),
+    [](const auto& info) {
+      return fmt::format("{}_{}", BatcherName(info.param.kind), info.param.workers);
+    });
 
 }  // namespace
 }  // namespace weir::delta
