@@ -31,6 +31,7 @@ struct ArrangerOptions {
 /// Takes the updates of one arrangement from as many workers as it has shards. Every worker calls,
 /// in this order and from its own thread: Push() and Receive() as often as it likes; Finish(); when
 /// all workers have finished, Receive() and Seal() of its own shard; and so on for later times.
+/// Until all have finished, all go on receiving: others wait for room in their inboxes.
 ///
 /// A key's shard is ShardOf() it. What is on its way between workers is charged, and bounded: who
 /// finds a shard's inbox full takes in what is in its own first.

@@ -38,9 +38,10 @@ Result<std::shared_ptr<const RangePartition>> ChooseRanges(const StagedRows& row
                                                            const SnapshotOptions& options,
                                                            int64_t expected_bytes,
                                                            int64_t pages_per_range) {
-  constexpr int64_t kShare = 8;  // Of the room that there is, for the pages being filled.
+  // The pages being filled may take a quarter of the room that there is.
+  const int64_t share = 4 * options.sorter_count;
   const int64_t most = std::clamp<int64_t>(
-      pool.RoomBytes() / kShare / options.staging_bytes / pages_per_range, 1,
+      pool.RoomBytes() / share / options.staging_bytes / pages_per_range, 1,
       RangePartition::kMostRanges);
   const int64_t count = std::clamp<int64_t>(expected_bytes / options.range_bytes, 1, most);
   WEIR_TRY(const std::vector<std::string> sample, SampleOf(rows));
@@ -55,7 +56,8 @@ Status RangeSort::Add(StagedRows range) {
   // Its rows and two arrays of entries have to be in memory together, beside what spills.
   const int64_t needed =
       range.bytes() + 2 * range.count() * static_cast<int64_t>(sizeof(SortEntry));
-  return needed > pool_.RoomBytes() / 2 ? AddInParts(std::move(range)) : AddAtOnce(range);
+  const int64_t room = pool_.RoomBytes() / (3 * shard_count_);
+  return needed > room ? AddInParts(std::move(range)) : AddAtOnce(range);
 }
 
 Status RangeSort::AddAtOnce(const StagedRows& range) {

@@ -23,9 +23,11 @@ Result<std::shared_ptr<const RangePartition>> ChooseRanges(const StagedRows& row
 /// Threads: one.
 class RangeSort {
  public:
-  RangeSort(mem::Pool& pool, const SnapshotOptions& options, Time time)
+  /// `shard_count` of them may be at work at once.
+  RangeSort(mem::Pool& pool, const SnapshotOptions& options, int shard_count, Time time)
       : pool_(pool),
         options_(options),
+        shard_count_(shard_count),
         time_(time),
         builder_(pool, options.leaf_bytes, kLeafDepth) {}
 
@@ -46,6 +48,7 @@ class RangeSort {
 
   mem::Pool& pool_;
   const SnapshotOptions& options_;
+  const int shard_count_;
   const Time time_;
   LeafBatchBuilder builder_;
   mem::OpenPage entries_page_;

@@ -168,7 +168,7 @@ Result<std::unique_ptr<LeafBatch>> SnapshotSorter::Seal(int shard, Description d
     for (auto& run : lane->TakeRunsOf(shard)) parts.push_back(std::move(run));
   }
   if (partition_ != nullptr) {
-    RangeSort sort(pool_, options_, time_);
+    RangeSort sort(pool_, options_, shard_count_, time_);
     for (size_t at = 0; at < static_cast<size_t>(partition_->range_count()); ++at) {
       StagedRows range;
       for (const auto& lane : lanes_) {

@@ -14,6 +14,7 @@ struct SnapshotOptions {
   int64_t staging_bytes = 64 << 10;  ///< Of the pages in which rows wait, one per range and lane.
   int64_t range_bytes = 1 << 20;     ///< What a range is to hold: it is sorted within the cache.
   int64_t expected_bytes = 0;        ///< Of all rows; 0 when nobody knows.
+  int sorter_count = 1;              ///< That share the pool at the same time.
 };
 
 /// The shard that a key belongs to. All arrangements spread keys alike.

@@ -1,6 +1,7 @@
 #include "weir/sys/process.h"
 
 #include <sys/resource.h>
+#include <time.h>
 
 #include <cstdio>
 #include <cstring>
@@ -40,6 +41,12 @@ ProcessUsage ReadProcessUsage() {
     usage.major_faults = self.ru_majflt;
   }
   return usage;
+}
+
+Duration ThreadCpuTime() {
+  timespec spent{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &spent);
+  return std::chrono::seconds(spent.tv_sec) + std::chrono::nanoseconds(spent.tv_nsec);
 }
 
 }  // namespace weir::sys

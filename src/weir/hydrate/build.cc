@@ -1,0 +1,173 @@
+#include "weir/hydrate/build.h"
+
+#include <barrier>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+
+#include "weir/sys/process.h"
+
+namespace weir::hydrate {
+namespace {
+
+// What workers have in common while they build.
+class Build {
+ public:
+  Build(const feed::Snapshot& snapshot, std::span<Index* const> indexes,
+        const BuildOptions& options, mem::Pool& pool, mem::BlockAllocator& blocks,
+        sys::Clock& clock, const sys::Stop& stop)
+      : indexes_(indexes),
+        options_(options),
+        blocks_(blocks),
+        clock_(clock),
+        stop_(stop),
+        scan_(snapshot),
+        met_(options.worker_count),
+        reading_(options.worker_count) {
+    delta::ArrangerOptions arranger;
+    arranger.kind = options.batcher;
+    arranger.worker_count = options.worker_count;
+    arranger.as_of = options.as_of;
+    arranger.ladder = options.ladder;
+    arranger.snapshot = options.snapshot;
+    arranger.snapshot.expected_bytes = snapshot.value_bytes();
+    arranger.snapshot.sorter_count = static_cast<int>(indexes.size());
+    for (size_t at = 0; at < indexes.size(); ++at) {
+      arrangers_.push_back(delta::NewArranger(arranger, pool, blocks));
+    }
+  }
+
+  Result<BuildTimes> Run() {
+    const sys::Duration start = clock_.Now();
+    for (Index* index : indexes_) index->Start(start);
+    std::vector<std::thread> threads;
+    for (int worker = 0; worker < options_.worker_count; ++worker) {
+      threads.emplace_back([this, worker] { Work(worker); });
+    }
+    for (std::thread& thread : threads) thread.join();
+    if (!failure_.has_value()) return times_;
+    for (Index* index : indexes_) {
+      if (index->stage() != Stage::kHydrated) index->Fail();
+    }
+    return *failure_;
+  }
+
+ private:
+  // Processor time of a worker since it last asked, added to one of the phases.
+  class Phases {
+   public:
+    void Spend(sys::Duration BuildTimes::*phase) {
+      const sys::Duration now = sys::ThreadCpuTime();
+      times.*phase += now - last_;
+      last_ = now;
+    }
+    BuildTimes times;
+
+   private:
+    sys::Duration last_ = sys::ThreadCpuTime();
+  };
+
+  // Every worker meets the others at every point, whether it failed or not.
+  void Work(int worker) {
+    Phases phases;
+    Note(Read(worker, phases));
+    for (const auto& arranger : arrangers_) Note(failed() ? Ok() : arranger->Finish(worker));
+    ReceiveUntilAllHaveRead(worker);
+    phases.Spend(&BuildTimes::exchange);
+    met_.arrive_and_wait();
+    for (size_t at = 0; at < indexes_.size(); ++at) {
+      Note(failed() ? Ok() : Seal(worker, at));
+      phases.Spend(&BuildTimes::seal);
+      met_.arrive_and_wait();
+      if (worker == 0 && !failed()) indexes_[at]->End(clock_.Now());
+    }
+    const std::lock_guard lock(mutex_);
+    times_.decode += phases.times.decode;
+    times_.encode += phases.times.encode;
+    times_.exchange += phases.times.exchange;
+    times_.seal += phases.times.seal;
+  }
+
+  // Others may be sending still, and would wait for room in this worker's inbox.
+  void ReceiveUntilAllHaveRead(int worker) {
+    constexpr auto kAWhile = std::chrono::milliseconds(1);
+    std::unique_lock lock(mutex_);
+    --reading_;
+    all_read_.notify_all();
+    while (reading_ > 0) {
+      lock.unlock();
+      for (const auto& arranger : arrangers_) Note(arranger->Receive(worker));
+      lock.lock();
+      if (reading_ > 0) all_read_.wait_for(lock, kAWhile);
+    }
+  }
+
+  Status Read(int worker, Phases& phases) {
+    while (!failed()) {
+      WEIR_TRY(const auto reader, scan_.Next(options_.batch_rows, blocks_));
+      if (reader == nullptr) return Ok();
+      while (!failed()) {
+        if (stop_.asked()) return Fail(Code::kUnavailable, "hydration was stopped");
+        WEIR_TRY(const table::Batch batch, reader->Next());
+        phases.Spend(&BuildTimes::decode);
+        if (batch.row_count == 0) break;
+        WEIR_DO(Feed(worker, batch, phases));
+      }
+    }
+    return Ok();
+  }
+
+  Status Feed(int worker, const table::Batch& batch, Phases& phases) {
+    for (size_t at = 0; at < indexes_.size(); ++at) {
+      table::EncodedRows rows(blocks_);
+      indexes_[at]->codec().Encode(batch, 0, batch.row_count, rows);
+      phases.Spend(&BuildTimes::encode);
+      WEIR_DO(arrangers_[at]->Push(worker, rows, options_.as_of, 1));
+      WEIR_DO(arrangers_[at]->Receive(worker));
+      indexes_[at]->NoteRows(batch.row_count);
+      phases.Spend(&BuildTimes::exchange);
+    }
+    return Ok();
+  }
+
+  Status Seal(int worker, size_t at) {
+    WEIR_DO(arrangers_[at]->Receive(worker));
+    WEIR_TRY(auto batch, arrangers_[at]->Seal(worker, options_.as_of + 1));
+    return indexes_[at]->shard(worker).Insert(std::move(batch));
+  }
+
+  void Note(Status status) {
+    if (status.ok()) return;
+    const std::lock_guard lock(mutex_);
+    if (!failure_.has_value()) failure_ = std::move(status).error();
+    failed_ = true;
+  }
+  bool failed() const { return failed_.load(std::memory_order_relaxed); }
+
+  const std::span<Index* const> indexes_;
+  const BuildOptions& options_;
+  mem::BlockAllocator& blocks_;
+  sys::Clock& clock_;
+  const sys::Stop& stop_;
+  feed::Snapshot::Scan scan_;
+  std::vector<std::unique_ptr<delta::Arranger>> arrangers_;
+  std::barrier<> met_;
+  std::atomic<bool> failed_{false};
+  // ---- guarded by mutex_
+  std::mutex mutex_;
+  std::condition_variable all_read_;
+  int reading_;  // Workers that have not come to the end of the scan.
+  std::optional<Error> failure_;
+  BuildTimes times_;
+};
+
+}  // namespace
+
+Result<BuildTimes> BuildIndexes(const feed::Snapshot& snapshot, std::span<Index* const> indexes,
+                                const BuildOptions& options, mem::Pool& pool,
+                                mem::BlockAllocator& blocks, sys::Clock& clock,
+                                const sys::Stop& stop) {
+  return Build(snapshot, indexes, options, pool, blocks, clock, stop).Run();
+}
+
+}  // namespace weir::hydrate

@@ -1,0 +1,40 @@
+#pragma once
+// BuildIndexes: indexes of one table, hydrated together from its snapshot.
+#include <span>
+
+#include "weir/delta/arranger.h"
+#include "weir/feed/snapshot.h"
+#include "weir/hydrate/index.h"
+#include "weir/sys/stop.h"
+
+namespace weir::hydrate {
+
+/// Processor seconds by what they were spent on, over all workers.
+struct BuildTimes {
+  sys::Duration decode{0};    ///< Reading and decoding files.
+  sys::Duration encode{0};    ///< From columns to rows.
+  sys::Duration exchange{0};  ///< Between workers, and into batchers.
+  sys::Duration seal{0};      ///< Sorting, merging and copying what was collected.
+};
+
+struct BuildOptions {
+  delta::BatcherKind batcher = delta::BatcherKind::kSnapshot;
+  int worker_count = 1;
+  delta::Time as_of = 0;
+  delta::LadderOptions ladder;
+  delta::SnapshotOptions snapshot;  ///< expected_bytes is set here.
+  int64_t batch_rows = 4096;
+};
+
+/// Reads the snapshot once, on as many threads as there are workers, and feeds all the indexes with
+/// it; each is hydrated when all its shards are. They are read at options.as_of.
+///
+/// Errors: of feed::Snapshot::Scan and delta::Arranger; kUnavailable when `stop` was asked for. The
+///         indexes have failed, then.
+/// Requires: fresh indexes, with as many shards as there are workers.
+Result<BuildTimes> BuildIndexes(const feed::Snapshot& snapshot, std::span<Index* const> indexes,
+                                const BuildOptions& options, mem::Pool& pool,
+                                mem::BlockAllocator& blocks, sys::Clock& clock,
+                                const sys::Stop& stop);
+
+}  // namespace weir::hydrate
