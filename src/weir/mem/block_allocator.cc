@@ -63,14 +63,12 @@ int64_t BlockAllocator::RoundUp(int64_t bytes) {
 }
 
 Status BlockAllocator::ChargeBlock(int64_t bytes, Limit limit) {
-  if (limit == Limit::kForced) {
-    budget_.ForceCharge(bytes);
-    if (budget_.used_bytes() > budget_.limit_bytes()) DropKept();
-    return Ok();
-  }
   if (budget_.TryCharge(bytes).ok()) return Ok();
   DropKept();
-  return budget_.TryCharge(bytes);
+  Status charged = budget_.ChargeOrReclaim(bytes);
+  if (charged.ok() || limit == Limit::kObeyed) return charged;
+  budget_.ForceCharge(bytes);
+  return Ok();
 }
 
 Result<uint8_t*> BlockAllocator::Get(int64_t bytes, Limit limit) {

@@ -42,6 +42,25 @@ Status Budget::TryCharge(int64_t bytes) {
   return Ok();
 }
 
+int64_t Budget::ReclaimAnywhere(int64_t bytes) {
+  int64_t reclaimed = 0;
+  for (Budget* at = this; at != nullptr && reclaimed < bytes; at = at->parent_) {
+    Reclaimer* reclaimer = at->reclaimer_.load();
+    if (reclaimer != nullptr) reclaimed += reclaimer->Reclaim(bytes - reclaimed);
+  }
+  return reclaimed;
+}
+
+Status Budget::ChargeOrReclaim(int64_t bytes) {
+  constexpr int kMostTries = 100;  // Others may be quicker to charge what was reclaimed.
+  Status charged = TryCharge(bytes);
+  for (int tries = 0; !charged.ok() && tries < kMostTries; ++tries) {
+    if (ReclaimAnywhere(bytes) == 0) break;
+    charged = TryCharge(bytes);
+  }
+  return charged;
+}
+
 void Budget::ForceCharge(int64_t bytes) {
   WEIR_ASSERT(bytes >= 0);
   for (Budget* at = this; at != nullptr; at = at->parent_) {

@@ -12,6 +12,14 @@ namespace weir::mem {
 
 inline constexpr int64_t kUnlimited = INT64_MAX;
 
+/// Gives memory back that its budget could use better.
+class Reclaimer {
+ public:
+  virtual ~Reclaimer() = default;
+  /// Uncharges `bytes` or more, if it can; returns what it did. Threads: any.
+  virtual int64_t Reclaim(int64_t bytes) = 0;
+};
+
 /// A limit in bytes, what is charged against it now, and the most that ever was.
 ///
 /// Invariant: 0 <= used_bytes(); used_bytes() <= limit_bytes() unless charged by force or the limit
@@ -30,11 +38,15 @@ class Budget {
   /// Charges all of `bytes`, here and in every parent, or nothing at all.
   /// Errors: kExhausted names the budget that is full, its limit and the bytes asked.
   Status TryCharge(int64_t bytes);
+  /// As TryCharge(), after reclaimers, here and in every parent, gave back what they could.
+  Status ChargeOrReclaim(int64_t bytes);
   /// Charges past the limit: for memory that is already held and cannot be refused.
   void ForceCharge(int64_t bytes);
   void Release(int64_t bytes);
 
   void SetLimit(int64_t limit_bytes) { limit_.store(limit_bytes); }
+  /// Whom ChargeOrReclaim() asks; null for nobody. Must be unset before it goes.
+  void SetReclaimer(Reclaimer* reclaimer) { reclaimer_.store(reclaimer); }
 
   const std::string& name() const { return name_; }
   int64_t limit_bytes() const { return limit_.load(std::memory_order_relaxed); }
@@ -45,11 +57,13 @@ class Budget {
 
  private:
   bool AddWithin(int64_t bytes);
+  int64_t ReclaimAnywhere(int64_t bytes);
   void NotePeak(int64_t used);
 
   const std::string name_;
   Budget* const parent_;
   std::atomic<int64_t> limit_;
+  std::atomic<Reclaimer*> reclaimer_{nullptr};
   std::atomic<int64_t> used_{0};
   std::atomic<int64_t> peak_{0};
 };

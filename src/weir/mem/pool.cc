@@ -65,6 +65,7 @@ Result<std::unique_ptr<Pool>> Pool::Make(Frames& frames, std::unique_ptr<ExtentS
 }
 
 Status Pool::Start() {
+  frames_.budget().SetReclaimer(this);
   if (!options_.spill) return Ok();
   constexpr int kProducers = 2;  // That many can help at once.
   for (int at = 0; at < options_.spill_threads + kProducers; ++at) {
@@ -78,6 +79,7 @@ Status Pool::Start() {
 }
 
 Pool::~Pool() {
+  frames_.budget().SetReclaimer(nullptr);
   {
     const std::lock_guard lock(queue_mutex_);
     ending_ = true;
@@ -144,6 +146,14 @@ bool Pool::BelowReserve() const {
   if (!options_.spill || threads_.empty()) return false;
   const Budget& budget = frames_.budget();
   return budget.free_bytes() + frames_.counters().warm_bytes < options_.reserve_bytes;
+}
+
+int64_t Pool::Reclaim(int64_t bytes) {
+  const int64_t before = frames_.ReleaseWarm(bytes);
+  if (before >= bytes || !options_.spill) return before;
+  const auto evicted = Evict(bytes - before);
+  if (!evicted.ok()) return before;  // The pool's own users will meet the error.
+  return before + frames_.ReleaseWarm(bytes - before);
 }
 
 int64_t Pool::RoomBytes() const {

@@ -131,13 +131,13 @@ struct PoolCounters {
 ///
 /// Locks:   a page's, then the queue's; the scan holds the queue's and tries the page's.
 /// Threads: any. Outlives its pages; aborts when one is left.
-class Pool {
+class Pool final : public Reclaimer {
  public:
   /// `store` may be null when options.spill is off.
   /// Errors: kExhausted when the budget has no room for the buffers that spilling needs.
   static Result<std::unique_ptr<Pool>> Make(Frames& frames, std::unique_ptr<ExtentStore> store,
                                             PoolOptions options);
-  ~Pool();
+  ~Pool() override;
   Pool(const Pool&) = delete;
   Pool& operator=(const Pool&) = delete;
 
@@ -149,6 +149,8 @@ class Pool {
   /// `depth` is the number of merges behind them: the deeper, the sooner.
   Page Seal(OpenPage open, int64_t used_bytes, int depth);
 
+  /// Warm frames first, then pages: for whoever else is charged to the pool's budget.
+  int64_t Reclaim(int64_t bytes) override;
   /// What could be free if every page was evicted: an estimate, for choosing sizes by.
   int64_t RoomBytes() const;
   /// Evicts until the budget is obeyed, after its limit was lowered.

@@ -6,6 +6,7 @@
 
 #include "tests/support/folder.h"
 #include "tests/support/seeds.h"
+#include "weir/mem/block_allocator.h"
 
 namespace weir::mem {
 namespace {
@@ -236,6 +237,25 @@ TEST_F(PoolTest, ALoweredLimitIsObeyed) {
   budget_->SetLimit(16 << 20);
   ASSERT_TRUE(pool_->Shrink().ok());
   EXPECT_LE(budget_->used_bytes(), 16 << 20);
+  for (uint64_t id = 0; id < pages.size(); ++id) {
+    EXPECT_TRUE(HoldsPage(pages[id].Read().value().bytes(), id));
+  }
+}
+
+// Buffers that are charged to the same budget get what pages took.
+TEST_F(PoolTest, PagesGiveWayToBlocks) {
+  Make(32 << 20, PoolOptions());
+  std::vector<Page> pages;
+  for (uint64_t id = 0; id < 30; ++id) pages.push_back(NewPage(id, 1 << 20).value());
+  {
+    BlockAllocator blocks(*budget_, 0);
+    for (const bool forced : {false, true}) {
+      uint8_t* block = forced ? blocks.ForceAllocate(12 << 20) : blocks.Allocate(12 << 20).value();
+      blocks.Free(block, 12 << 20);
+    }
+    EXPECT_FALSE(blocks.Allocate(40 << 20).ok());
+  }
+  EXPECT_LE(budget_->peak_bytes(), 32 << 20);
   for (uint64_t id = 0; id < pages.size(); ++id) {
     EXPECT_TRUE(HoldsPage(pages[id].Read().value().bytes(), id));
   }
