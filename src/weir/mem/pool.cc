@@ -107,7 +107,7 @@ Result<OpenPage> Pool::New(int64_t bytes) {
 Result<uint8_t*> Pool::MakeRoom(int64_t bytes) {
   constexpr int kMostIdleWaits = 20;  // Others may hold all there is for a moment.
   const sys::Duration before = sys::SteadyNow();
-  const bool block = options_.handoff == SpillHandoff::kBlock && !threads_.empty();
+  const bool block = options_.handoff == SpillHandoff::kBlock && options_.spill_threads > 0;
   auto frame = frames_.Allocate(bytes);
   int64_t seen = Progress();
   for (int idle = 0; !frame.ok() && idle < kMostIdleWaits; ++idle) {
@@ -143,7 +143,7 @@ Status Pool::WaitForRoom() {
 void Pool::NoteFreed() { room_.notify_all(); }
 
 bool Pool::BelowReserve() const {
-  if (!options_.spill || threads_.empty()) return false;
+  if (!options_.spill || options_.spill_threads == 0) return false;
   const Budget& budget = frames_.budget();
   return budget.free_bytes() + frames_.counters().warm_bytes < options_.reserve_bytes;
 }

@@ -187,7 +187,7 @@ Status Pool::Load(PageState& page, OpenPage room) {
 void Page::Prefetch() const { pool_->Prefetch(*page_); }
 
 void Pool::Prefetch(PageState& page) {
-  if (threads_.empty()) return;
+  if (!options_.spill || options_.spill_threads == 0) return;
   {
     const std::lock_guard lock(queue_mutex_);
     if (page.wanted || prefetches_.size() >= kMostPrefetches) return;
