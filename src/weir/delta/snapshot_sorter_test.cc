@@ -44,9 +44,8 @@ class SnapshotSorterTest : public testing::Test {
 
   // Lane `lane` pushes every row whose number leaves `lane`: each lane keeps the order.
   void PushLane(SnapshotSorter& sorter, int lane, int lanes, const std::vector<std::string>& rows) {
-    mem::BlockAllocator blocks(budget_, 0);
     for (size_t at = static_cast<size_t>(lane); at < rows.size();) {
-      table::EncodedRows encoded(blocks);
+      table::EncodedRows encoded(blocks_);
       encoded.starts.Push(int64_t{0});
       for (; at < rows.size() && encoded.row_count < 1000; at += static_cast<size_t>(lanes)) {
         std::memcpy(encoded.bytes.Extend(std::ssize(rows[at]) + table::kRowSlack), rows[at].data(),
@@ -63,6 +62,7 @@ class SnapshotSorterTest : public testing::Test {
 
   test::TempFolder folder_;
   mem::Budget budget_{"test", mem::kUnlimited};
+  mem::BlockAllocator blocks_{budget_, 0};
   mem::Budget pool_budget_{"pool", mem::kUnlimited};
   std::unique_ptr<mem::Frames> frames_;
   std::unique_ptr<mem::Pool> pool_;
