@@ -310,6 +310,33 @@ TEST_F(BadInputOnAServer, AViewThatFailsMidway) {
   EXPECT_EQ(LastStatus(), "failed");
 }
 
+// What a failed run read was read: its counters say so. One that read nothing says nothing.
+TEST_F(BadInputOnAServer, AFailedRunTellsWhatItCounted) {
+  db_.Exec("CREATE VIEW v AS SELECT i, repeat('x', 100) AS b FROM generate_series(1, 300000) i "
+           "WHERE 1 / (i - 299999) < 2; CREATE TABLE refused (a interval)");
+  const Ended midway = RunProgram(Export(db_.url(), "v", {"--json"}));
+  EXPECT_EQ(midway.code, 1) << midway.err;
+  for (const char* false_zero :
+       {"\"total_rows\":0", "\"bytes_read\":0", "\"batches\":0", "\"rows_per_batch\":0",
+        "\"source_wait_ms\":0", "\"decode_ms\":0", "\"longest_statement_ms\":0",
+        "\"snapshot_hold_ms\":0", ":null"}) {
+    EXPECT_EQ(midway.out.find(false_zero), std::string::npos) << midway.out;
+  }
+  const auto recorded = Runs(Out())[0].end;
+  EXPECT_GT(recorded.bytes_read.value(), 10'000'000);
+  EXPECT_GT(recorded.batches.value(), 1);
+  EXPECT_GT(recorded.total_rows.value(), 100'000);
+  EXPECT_FALSE(recorded.files_produced.has_value());
+
+  const Ended refused = RunProgram(Export(db_.url(), "refused", {"--json"}));
+  EXPECT_EQ(refused.code, 1) << refused.err;
+  for (const char* unknown : {"\"total_rows\":null", "\"bytes_read\":null", "\"batches\":null",
+                              "\"snapshot_hold_ms\":null", "no COPY was begun"}) {
+    EXPECT_NE(refused.out.find(unknown), std::string::npos) << refused.out;
+  }
+  EXPECT_FALSE(Runs(Out())[0].end.bytes_read.has_value());
+}
+
 // A server that dies in the middle of a run, and may be started again where it was.
 class BadInputOnALostServer : public BadInput {
  protected:
@@ -682,6 +709,36 @@ TEST_F(BadConfig, ParametersThatAreNoneAndOnesThatAreUsed) {
   EXPECT_EQ(folder_.Read("out/few/part-00000.csv"), "i\r\n1\r\n2\r\n3\r\n4\r\n");
   EXPECT_EQ(run({"MOST=2", "OTHER=1"}).code, 0);
   EXPECT_EQ(folder_.Read("out/few/part-00000.csv"), "i\r\n1\r\n2\r\n");
+}
+
+TEST_F(BadConfig, StateShowsWhatIsThereAndMakesNothing) {
+  const auto state = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> argv = {WEIR_PROGRAM, "state"};
+    argv.insert(argv.end(), more.begin(), more.end());
+    return RunProgram(argv);
+  };
+  const std::string config = folder_.Path("nosuch.yaml");
+  const Ended no_config = state({"runs", "-c", config});
+  EXPECT_EQ(no_config.code, 64);
+  EXPECT_TRUE(Sentence(no_config).starts_with("configuration: cannot ")) << no_config.err;
+  EXPECT_NE(no_config.err.find(config), std::string::npos) << no_config.err;
+  const std::string picture = folder_.Write("picture.jpg", "a picture, of some bytes");
+  const Ended no_state = state({"runs", "--state", picture});
+  EXPECT_EQ(no_state.code, 1);
+  EXPECT_EQ(Sentence(no_state), "'" + picture + "' is not a state file of weir; name one, such as "
+                                "DIR/.weir_state.db of an export");
+  EXPECT_EQ(files_.List(folder_.path()).value(), (std::vector<std::string>{"picture.jpg"}));
+
+  db_.Exec("CREATE TABLE t AS SELECT 1 AS a");
+  ASSERT_EQ(RunConfig("", "").code, 0);
+  const std::string path = folder_.Path(ledger::kStateFileName);
+  for (const char* view : {"runs", "files", "harm"}) {
+    EXPECT_EQ(state({view, "--state", path, "-e", "t"}).code, 0);
+    const Ended no_export = state({view, "--state", path, "-e", "nosuch"});
+    EXPECT_EQ(no_export.code, 1);
+    EXPECT_EQ(Sentence(no_export), "no run of an export 'nosuch' is recorded in '" + path +
+                                       "'; leave -e out to see all");
+  }
 }
 
 TEST_F(BadConfig, AStateFileFromTheFutureIsRefusedAndKept) {

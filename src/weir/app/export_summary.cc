@@ -10,7 +10,8 @@ namespace weir::app {
 namespace {
 
 // Bytes that are not UTF-8 (of paths, of a server's messages) must not end the program.
-constexpr auto kReplace = nlohmann::ordered_json::error_handler_t::replace;
+using Json = nlohmann::ordered_json;
+constexpr auto kReplace = Json::error_handler_t::replace;
 
 std::string Share(sys::Duration part, sys::Duration whole) {
   const double seconds = std::max(sys::Seconds(whole), 1e-9);
@@ -57,27 +58,34 @@ std::string HarmText(const pg::HarmReport& harm) {
 
 std::string SummaryJson(const extract::ExportReport& report) {
   const extract::ExportTotals& totals = report.totals;
-  nlohmann::ordered_json json = {
+  const bool read = totals.copy.has_value();  // Else there is nothing to tell of.
+  const auto or_null = [](bool known, int64_t value) { return known ? Json(value) : Json(nullptr); };
+  const auto millis = [&](sys::Duration spent) { return or_null(read, sys::Millis(spent)); };
+  const bool batched = totals.batches > 0;
+  const auto hold = report.snapshot_hold;
+  Json json = {
       {"run_id", report.run_id},
       {"export_name", report.name},
       {"status", ledger::RunStatusName(report.status)},
       {"folder", report.folder},
       {"duration_ms", sys::Millis(report.duration)},
-      {"total_rows", totals.rows},
-      {"files", totals.parts.size()},
+      {"total_rows", or_null(read, totals.rows)},
+      {"files", report.error.has_value() ? 0 : totals.parts.size()},
       {"bytes_written", report.written_bytes()},
-      {"bytes_read", totals.read_bytes},
-      {"batches", totals.batches},
-      {"source_wait_ms", sys::Millis(totals.wait)},
-      {"decode_ms", sys::Millis(totals.decode)},
-      {"blocked_ms", sys::Millis(totals.blocked)},
-      {"slept_ms", sys::Millis(totals.slept)},
-      {"encode_ms", sys::Millis(totals.encode)},
-      {"write_ms", sys::Millis(totals.write)},
-      {"snapshot_hold_ms", sys::Millis(report.snapshot_hold)},
+      {"bytes_read", or_null(read, totals.read_bytes)},
+      {"batches", or_null(read, totals.batches)},
+      {"rows_per_batch", or_null(batched, batched ? totals.rows / totals.batches : 0)},
+      {"retries", report.retries},
+      {"source_wait_ms", millis(totals.wait)},
+      {"decode_ms", millis(totals.decode)},
+      {"blocked_ms", millis(totals.blocked)},
+      {"slept_ms", millis(totals.slept)},
+      {"encode_ms", millis(totals.encode)},
+      {"write_ms", millis(totals.write)},
+      {"snapshot_hold_ms", or_null(hold.has_value(), sys::Millis(hold.value_or(sys::Duration{0})))},
       {"peak_rss_bytes", report.peak_rss_bytes},
   };
-  nlohmann::ordered_json harm = nlohmann::ordered_json::object();
+  Json harm = Json::object();
   for (const pg::HarmMetric& metric : report.harm.metrics) harm[metric.metric] = metric.delta;
   json["harm"] = std::move(harm);
   json["harm_absent"] = report.harm.absent_reasons;
