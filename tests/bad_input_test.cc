@@ -155,6 +155,49 @@ TEST_F(BadInput, AddressesThatAreNone) {
   }
 }
 
+// A network is crossed in the clear only by who says so; an empty address says nothing at all.
+TEST_F(BadInput, RemoteHostsWithoutTlsAndEmptyText) {
+  for (const char* url : {"postgresql://ann:s3cret@db.invalid/shop",
+                          "postgresql://db.invalid/shop?sslmode=prefer", "host=db.invalid"}) {
+    const Ended ended = RunProgram(Export(url, "t"));
+    EXPECT_EQ(ended.code, 64);
+    EXPECT_EQ(Sentence(ended),
+              "the host is remote and nothing asks for TLS, so the password and the rows would "
+              "cross the network in the clear; end the URL with ?sslmode=require, or with "
+              "?sslmode=disable to accept that");
+  }
+  for (const char* mode : {"disable", "require"}) {
+    const Ended asked = RunProgram(
+        Export(std::string("postgresql://db.invalid/shop?sslmode=") + mode, "t"));
+    EXPECT_EQ(asked.code, 2);
+    EXPECT_TRUE(Sentence(asked).starts_with("cannot connect to db.invalid/shop")) << asked.err;
+  }
+  const Ended no_url = RunProgram(Export("", "t"), {"PGHOST=127.0.0.1", "PGPORT=1"});
+  EXPECT_EQ(no_url.code, 64);
+  EXPECT_EQ(Sentence(no_url),
+            "the source address is empty; write postgresql://user@host:port/database, or "
+            "postgresql:// for what PGHOST, PGDATABASE and PGUSER say");
+  EXPECT_EQ(RunProgram(Export("postgresql://", "t"), {"PGHOST=127.0.0.1", "PGPORT=1"}).code, 2);
+  const Ended no_where = RunProgram(Export("postgresql://127.0.0.1:1/d", "t", {"--where", ""}));
+  EXPECT_EQ(no_where.code, 64);
+  EXPECT_EQ(Sentence(no_where), "--where: it is empty; write something there or leave it out; see "
+                                "weir export --help");
+}
+
+TEST_F(BadInput, NumbersAndCommandsAreNamedInWords) {
+  const std::string url = "postgresql://127.0.0.1:1/d";
+  const Ended limit = RunProgram(Export(url, "t", {"--limit", "-1"}));
+  EXPECT_EQ(limit.code, 64);
+  EXPECT_EQ(Sentence(limit),
+            "--limit: '-1' is not a whole number of 0 or more; see weir export --help");
+  const Ended trials = RunProgram({WEIR_PROGRAM, "bench", "extract", "--trials", "0"});
+  EXPECT_EQ(trials.code, 64);
+  EXPECT_EQ(Sentence(trials),
+            "--trials: '0' is not a whole number of 1 or more; see weir bench extract --help");
+  const Ended state = RunProgram({WEIR_PROGRAM, "state", "runs", "--no-such"});
+  EXPECT_TRUE(Sentence(state).ends_with("; see weir state runs --help")) << state.err;
+}
+
 // Wherever an address stands on a wrong command line, its password is not repeated.
 TEST_F(BadInput, AddressesInTheWrongPlace) {
   const std::string url = "postgresql://ann:s3cret@h/d";
@@ -195,6 +238,48 @@ TEST_F(BadInputOnAServer, AMissingTable) {
                                  "; check its name and schema");
 }
 
+// A shell takes the quotes away that a name with capitals needs.
+TEST_F(BadInputOnAServer, ATableOfAnotherCase) {
+  db_.Exec("CREATE TABLE \"Mixed\" (a int)");
+  for (const char* written : {"Mixed", "public.mixed"}) {
+    const Ended ended = RunProgram(Export(db_.url(), written));
+    EXPECT_EQ(ended.code, 1);
+    const std::string found = std::string_view(written) == "Mixed" ? "\"Mixed\""
+                                                                   : "public.\"Mixed\"";
+    EXPECT_TRUE(Sentence(ended).ends_with("; there is " + found + ": write '" + found +
+                                          "' for it, with the quotes"))
+        << ended.err;
+  }
+}
+
+TEST_F(BadInputOnAServer, AMissingRole) {
+  std::string url = db_.url();
+  url.replace(url.find("weir@"), 5, "nobody_of_that_name@");
+  const Ended ended = RunProgram(Export(url, "t"));
+  EXPECT_EQ(ended.code, 1);
+  EXPECT_TRUE(Sentence(ended).ends_with("role \"nobody_of_that_name\" does not exist; check the "
+                                        "user's name and that it may log in"))
+      << ended.err;
+}
+
+TEST_F(BadInputOnAServer, ColumnsTakeOneValuePerUse) {
+  db_.Exec("CREATE TABLE t AS SELECT 1 AS id, 2 AS \"a,b\", 3 AS \"Id\", 4 AS c");
+  const auto columns = [&](const std::vector<std::string>& flags) {
+    std::vector<std::string> argv = {WEIR_PROGRAM, "export"};
+    argv.insert(argv.end(), flags.begin(), flags.end());
+    argv.insert(argv.end(), {db_.url(), "t", "-o", Out(), "--format", "csv", "--quiet"});
+    const Ended ended = RunProgram(argv);
+    return ended.code == 0 ? folder_.Read("out/public.t/part-00000.csv") : ended.err;
+  };
+  EXPECT_EQ(columns({"--columns", "ID"}), "id\r\n1\r\n");
+  EXPECT_EQ(columns({"--columns", "\"a,b\",c"}), "\"a,b\",c\r\n2,4\r\n");
+  EXPECT_EQ(columns({"--columns", "c", "--columns", "\"Id\""}), "c,Id\r\n4,3\r\n");
+  EXPECT_EQ(columns({"--exclude", "\"a,b\"", "--exclude", "\"Id\",id"}), "c\r\n4\r\n");
+  EXPECT_EQ(columns({"--columns", "a b"}),
+            "weir: --columns: 'a b' is not a list of columns: write names with commas between "
+            "them, and double quotes around odd characters\n");
+}
+
 TEST_F(BadInputOnAServer, MissingRightsOnColumns) {
   db_.Exec("DROP ROLE IF EXISTS teller; CREATE ROLE teller LOGIN; "
            "CREATE TABLE t (a int, b int, c int); GRANT SELECT (a) ON t TO teller");
@@ -203,8 +288,8 @@ TEST_F(BadInputOnAServer, MissingRightsOnColumns) {
   const Ended ended = RunProgram(Export(url, "t"));
   EXPECT_EQ(ended.code, 1);
   EXPECT_EQ(Sentence(ended),
-            "export public.t: public.t: this user may not SELECT b, c; grant it, or leave these "
-            "out with --exclude");
+            "export public.t: this user may not SELECT b, c; grant it, or leave these out with "
+            "--exclude");
   EXPECT_EQ(RunProgram(Export(url, "t", {"--exclude", "b,c"})).code, 0);
   db_.Exec("DROP OWNED BY teller; DROP ROLE teller");
 }
@@ -214,8 +299,8 @@ TEST_F(BadInputOnAServer, TypesThatAreNotSupported) {
   const Ended ended = RunProgram(Export(db_.url(), "t"));
   EXPECT_EQ(ended.code, 1);
   EXPECT_EQ(Sentence(ended),
-            "export public.t: public.t: column b (type interval is not supported yet; leave the "
-            "column out with --exclude)");
+            "export public.t: column b (type interval is not supported yet); leave the column out "
+            "with --exclude");
   EXPECT_EQ(LastStatus(), "failed");
   EXPECT_TRUE(Names(Out()).empty());
 }
@@ -304,7 +389,7 @@ TEST_F(BadInputOnAServer, AViewThatFailsMidway) {
   const Ended ended = RunProgram(Export(db_.url(), "v"));
   EXPECT_EQ(ended.code, 1);
   const std::string sentence = Sentence(ended);
-  EXPECT_TRUE(sentence.starts_with("export public.v: public.v: after ")) << sentence;
+  EXPECT_TRUE(sentence.starts_with("export public.v: after ")) << sentence;
   EXPECT_TRUE(sentence.ends_with(" rows: division by zero")) << sentence;
   EXPECT_TRUE(Names(Out()).empty());
   EXPECT_EQ(LastStatus(), "failed");
@@ -615,6 +700,20 @@ TEST_F(BadConfig, UnknownKeysNameTheNearest) {
   EXPECT_TRUE(sentence.ends_with("weir.yaml: unknown key 'fromat' in 'exports[0]' (line 7, column "
                                  "5); did you mean 'format'?"))
       << sentence;
+}
+
+// A configuration has no --exclude.
+TEST_F(BadConfig, ARefusedTypeSaysToWriteAQuery) {
+  db_.Exec("CREATE TABLE t (a int, b interval)");
+  const Ended ended = RunConfig("", "");
+  EXPECT_EQ(ended.code, 1);
+  EXPECT_EQ(Sentence(ended),
+            "export t: public.t: column b (type interval is not supported yet); write a query that "
+            "leaves the column out or casts it to text");
+  db_.Exec("DROP TABLE t; CREATE TABLE t AS SELECT ARRAY[date '2020-01-01', 'infinity'] AS b");
+  EXPECT_EQ(Sentence(RunConfig("", "")),
+            "export t: public.t: column b, row 1: element 2, infinity, cannot be written as date; "
+            "write a query that leaves the column out or casts it to text");
 }
 
 TEST_F(BadConfig, AMissingFileAndAMissingVariable) {

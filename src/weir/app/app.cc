@@ -17,6 +17,13 @@ namespace {
 constexpr int kUsageExit = 64;
 constexpr int kSignalExit = 128;  // Plus the signal's number, as shells count.
 
+// "weir export", of the command that was reached before the error.
+std::string CommandOf(const CLI::App& app) {
+  const auto below = app.get_subcommands();
+  if (below.empty()) return app.get_name();
+  return app.get_name() + " " + CommandOf(*below.front());
+}
+
 // Help goes to stdout as CLI11 prints it. Its errors repeat what was typed, so passwords are hidden
 // in them; its exit codes are its own, ours is 64.
 int Parse(CLI::App& app, int argc, char** argv, int* code) {
@@ -27,8 +34,8 @@ int Parse(CLI::App& app, int argc, char** argv, int* code) {
     *code = error.get_exit_code() == 0 ? app.exit(error) : kUsageExit;
     if (*code == kUsageExit) {
       const std::string message = HidePasswords(error.what());
-      std::fprintf(stderr, "weir: %s; see weir --help\n",
-                   message.substr(0, message.find('\n')).c_str());
+      std::fprintf(stderr, "weir: %s; see %s --help\n",
+                   message.substr(0, message.find('\n')).c_str(), CommandOf(app).c_str());
     }
     return 1;
   }

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "weir/app/command.h"
+#include "weir/app/flag_check.h"
 #include "weir/app/text_table.h"
 #include "weir/base/units.h"
 #include "weir/ledger/sqlite_ledger.h"
@@ -167,9 +168,9 @@ void AddView(CLI::App& state, const char* name, const char* help, Show show, Act
       command->add_option("--state", options->state_path,
                           "The state file itself, such as DIR/.weir_state.db of an export");
   config->excludes(file);
-  command->add_option("-e,--export", options->export_name, "Only this export");
+  command->add_option("-e,--export", options->export_name, "Only this export")->check(NotEmpty());
   command->add_option("-l,--limit", options->filter.limit, "Newest rows shown")
-      ->check(CLI::PositiveNumber)->capture_default_str();
+      ->check(AtLeast(1))->capture_default_str();
   command->add_flag("--json", options->json, "One JSON object per row");
   command->callback([options, show, &action, command] {
     if (options->config_path.empty() && options->state_path.empty()) {

@@ -59,7 +59,9 @@ std::string HarmText(const pg::HarmReport& harm) {
 std::string SummaryJson(const extract::ExportReport& report) {
   const extract::ExportTotals& totals = report.totals;
   const bool read = totals.copy.has_value();  // Else there is nothing to tell of.
-  const auto or_null = [](bool known, int64_t value) { return known ? Json(value) : Json(nullptr); };
+  const auto or_null = [](bool known, int64_t value) {
+    return known ? Json(value) : Json(nullptr);
+  };
   const auto millis = [&](sys::Duration spent) { return or_null(read, sys::Millis(spent)); };
   const bool batched = totals.batches > 0;
   const auto hold = report.snapshot_hold;
@@ -82,7 +84,7 @@ std::string SummaryJson(const extract::ExportReport& report) {
       {"slept_ms", millis(totals.slept)},
       {"encode_ms", millis(totals.encode)},
       {"write_ms", millis(totals.write)},
-      {"snapshot_hold_ms", or_null(hold.has_value(), sys::Millis(hold.value_or(sys::Duration{0})))},
+      {"snapshot_hold_ms", hold ? Json(sys::Millis(*hold)) : Json(nullptr)},
       {"peak_rss_bytes", report.peak_rss_bytes},
   };
   Json harm = Json::object();

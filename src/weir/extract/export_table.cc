@@ -75,8 +75,8 @@ Status CheckBudget(mem::BlockAllocator& blocks, int64_t row) {
   const int64_t used_bytes = budget.used_bytes() - blocks.kept_bytes();
   if (used_bytes <= budget.limit_bytes()) return Ok();
   return Fail(Code::kExhausted,
-              "at row {} memory reached {}, over the limit of {}; raise memory_threshold_mb or "
-              "leave a wide column out",
+              "at row {} memory reached {}, over the limit of {}; raise memory_threshold_mb in "
+              "weir.yaml or leave a wide column out",
               row, FormatBytes(used_bytes), FormatBytes(budget.limit_bytes()));
 }
 
@@ -170,7 +170,8 @@ class Encoder {
         blocks_(blocks),
         clock_(clock),
         progress_(progress),
-        parser_(source.columns(), blocks, options.max_value_bytes),
+        parser_(source.columns(), blocks, options.max_value_bytes,
+                std::string(source.leave_out())),
         writer_(new_writer, options, progress) {}
 
   Status Run(ChunkQueue& queue, ExportTotals& totals) {

@@ -417,7 +417,7 @@ TEST_F(ExportTableTest, AValueOverTheLimitNamesColumnAndRow) {
   ASSERT_FALSE(totals.ok());
   EXPECT_EQ(totals.error().message,
             "public.t: column big, row 1: a value of 1.9 MiB is over max_value_mb (1.0 MiB); raise "
-            "it or leave the column out");
+            "it in weir.yaml or leave the column out with --exclude");
 }
 
 // Only a row that is too wide is blamed, not many small ones that decode to more than they took.

@@ -188,6 +188,14 @@ Status Record(ledger::Ledger& ledger, const ExportReport& report) {
   return ledger.Finish(report.run_id, EndOf(report));
 }
 
+// An export named as its table says the name once.
+Status WithoutName(Status done, const std::string& name) {
+  if (done.ok()) return done;
+  Error error = std::move(done).error();
+  if (error.message.starts_with(name + ": ")) error.message.erase(0, name.size() + 2);
+  return error;
+}
+
 // Reads the source until that is done, fails for good, or has no retries left. `report` keeps the
 // longest snapshot of all tries, and the totals of the last.
 Result<std::unique_ptr<Run>> ReadWithRetries(const ExportJob& job, const RunContext& context,
@@ -197,12 +205,12 @@ Result<std::unique_ptr<Run>> ReadWithRetries(const ExportJob& job, const RunCont
   while (true) {
     report.totals = {};
     auto run = std::make_unique<Run>(job, context, meter, progress, report);
-    auto done = run->ReadSource();
+    const Status done = WithoutName(run->ReadSource(), job.name);
     opened = opened || run->source_opened();
     if (done.ok()) return run;
     const bool again = done.error().code == Code::kUnavailable && opened &&
                        !run->output_refused() && report.retries < job.retry.max_retries;
-    if (!again) return std::move(done).error();
+    if (!again) return done.error();
     run.reset();
     ++report.retries;
     const sys::Duration pause = job.retry.PauseBefore(report.retries);

@@ -33,7 +33,7 @@ struct OpenedLedger {
 /// Requires: `clock` outlives the ledger; it stamps rows with WallMillis().
 Result<OpenedLedger> OpenSqliteLedger(const std::string& path, sys::Clock& clock);
 
-/// Opens the state file at `path` to look at it: nothing is made, changed or renamed, and nothing is
+/// Opens the state file at `path` to look at it: nothing is made, changed or renamed, and nothing
 /// locked but the file itself, by SQLite, while a query reads it. Calls that record give kInvalid.
 ///
 /// Cost:     reads the whole file once to check it.
