@@ -522,7 +522,8 @@ TEST_F(BadInputOnALostServer, BackAgainItGivesAllRowsOnce) {
 
 TEST_F(BadInputOnAServer, SignalsEndTheRunHereAndOnTheServer) {
   MakeEndless();
-  for (const int signal : {SIGINT, SIGTERM}) {
+  std::signal(SIGHUP, SIG_DFL);  // Whatever started this test.
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
     test::Program program(Export(db_.url(), "endless", {"--format", "csv"}));
     ASSERT_TRUE(program.Until([&] { return HasWritten() && IsCopying(); }));
     program.Signal(signal);
@@ -533,6 +534,68 @@ TEST_F(BadInputOnAServer, SignalsEndTheRunHereAndOnTheServer) {
     EXPECT_TRUE(Names(Out()).empty());
     EXPECT_EQ(LastStatus(), "interrupted");
   }
+}
+
+// Each table that was asked for has its object, begun or not.
+TEST_F(BadInputOnAServer, TablesThatWereNotBegunHaveTheirObject) {
+  MakeEndless();
+  db_.Exec("CREATE TABLE t (a int); CREATE TABLE u (a int)");
+  test::Program program({WEIR_PROGRAM, "export", db_.url(), "endless", "t", "u", "-o", Out(),
+                         "--format", "csv", "--json"});
+  ASSERT_TRUE(program.Until([&] { return HasWritten() && IsCopying(); }));
+  program.Signal(SIGINT);
+  const Ended ended = program.Wait();
+  EXPECT_EQ(ended.code, 130) << ended.err;
+  EXPECT_EQ(std::count(ended.out.begin(), ended.out.end(), '\n'), 3) << ended.out;
+  for (const char* name : {"t", "u"}) {
+    EXPECT_NE(ended.out.find(fmt::format(
+                  R"({{"run_id":null,"export_name":"public.{0}","status":"interrupted",)"
+                  R"("folder":"{1}/public.{0}","error_class":"cancelled",)"
+                  R"("error_message":"not begun: stopped on request"}})",
+                  name, Out())),
+              std::string::npos)
+        << ended.out;
+  }
+}
+
+TEST_F(BadInputOnAServer, WhatIsNotMeasuredIsSaidOnce) {
+  db_.Exec("CREATE TABLE t (a int); CREATE TABLE u (a int)");
+  const Ended ended = RunProgram({WEIR_PROGRAM, "export", db_.url(), "t", "u", "-o", Out()});
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  const size_t first = ended.out.find("not measured: replication_lag_max_bytes");
+  ASSERT_NE(first, std::string::npos) << ended.out;
+  EXPECT_EQ(ended.out.find("not measured: replication_lag_max_bytes", first + 1),
+            std::string::npos);
+  EXPECT_GT(first, ended.out.find("public.u: 0 rows"));
+}
+
+// A stdout that takes nothing: the work is done and recorded, and the exit code is not 0.
+TEST_F(BadInputOnAServer, AStdoutThatIsLost) {
+  db_.Exec("CREATE TABLE t AS SELECT 1 AS a; CREATE TABLE u AS SELECT 1 AS a");
+  const std::string weir = WEIR_PROGRAM;
+  const std::string state = sys::JoinPath(Out(), ledger::kStateFileName);
+  const std::string export_both = weir + " export '" + db_.url() + "' t u -o " + Out() + " --json";
+  const auto shell = [&](const std::string& line) { return RunProgram({"/bin/sh", "-c", line}); };
+  for (const std::string& line :
+       {export_both + " >/dev/full", export_both + " >&-",
+        weir + " state runs --json --state " + state + " >/dev/full",
+        weir + " state files --state " + state + " >&-", weir + " --help >/dev/full"}) {
+    const Ended ended = shell(line);
+    EXPECT_EQ(ended.code, 1) << line;
+    EXPECT_TRUE(Sentence(ended).starts_with("stdout cannot be written (closed, full, or its "))
+        << ended.err;
+    EXPECT_EQ(WholeRows("public.u"), 1);
+  }
+  EXPECT_EQ(Runs(Out()).size(), 4U);
+  // The reader has left before the first word: the gate opens after it closed its end.
+  const std::string gate = folder_.Path("gate");
+  const Ended left = shell("mkfifo " + gate + "; { cat " + gate + "; " + export_both +
+                           "; echo $? >" + folder_.Path("code") + "; } | { exec <&-; : >" + gate +
+                           "; }");
+  EXPECT_EQ(folder_.Read("code"), "1\n") << left.err;
+  EXPECT_EQ(Runs(Out()).size(), 6U);
+  EXPECT_EQ(Runs(Out())[0].end.status, ledger::RunStatus::kSuccess);
+  EXPECT_EQ(shell(export_both + " --quiet | head -c 0; exit 0").code, 0);
 }
 
 // A signal while the first connection waits for its lock counts too.

@@ -115,6 +115,7 @@ Status Play(const Options& options, Workshop& workshop) {
   if (!options.quiet) {
     std::fputs(SummaryText(report).c_str(), stdout);
     std::fputs(HarmText(report.harm).c_str(), stdout);
+    std::fputs(AbsentText(report.harm.absent_reasons).c_str(), stdout);
   }
 
   Say(options, "Reading the Parquet back, and hashing the table in PostgreSQL ...");

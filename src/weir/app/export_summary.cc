@@ -27,7 +27,10 @@ std::chrono::milliseconds InMillis(sys::Duration duration) {
 std::string SummaryText(const extract::ExportReport& report) {
   const extract::ExportTotals& totals = report.totals;
   if (report.status == ledger::RunStatus::kSkipped) {
-    return fmt::format("{}: no rows, nothing written (skip_empty)\n", report.name);
+    return fmt::format("{}: no rows, nothing written (skip_empty){}\n", report.name,
+                       report.earlier_stands
+                           ? fmt::format("; an earlier export stands in {}", report.folder)
+                           : "");
   }
   const double seconds = std::max(sys::Seconds(report.duration), 0.001);
   std::string text = fmt::format(
@@ -51,12 +54,35 @@ std::string HarmText(const pg::HarmReport& harm) {
   for (const pg::HarmMetric& metric : harm.metrics) {
     table.AddRow({metric.metric, FormatCount(metric.delta)});
   }
-  std::string text = table.Text();
-  for (const std::string& reason : harm.absent_reasons) text += "not measured: " + reason + "\n";
+  return table.Text();
+}
+
+std::string AbsentText(const std::vector<std::string>& reasons) {
+  std::string text;
+  for (const std::string& reason : reasons) text += "not measured: " + reason + "\n";
   return text;
 }
 
+namespace {
+
+void AddError(const Error& error, Json& json) {
+  json["error_class"] = CodeName(error.code);
+  json["error_message"] = error.message;
+}
+
+std::string NotRunJson(const extract::ExportReport& report) {
+  Json json = {{"run_id", nullptr},
+               {"export_name", report.name},
+               {"status", ledger::RunStatusName(report.status)},
+               {"folder", report.folder}};
+  AddError(report.error.value(), json);
+  return json.dump(-1, ' ', false, kReplace);
+}
+
+}  // namespace
+
 std::string SummaryJson(const extract::ExportReport& report) {
+  if (report.run_id.empty()) return NotRunJson(report);
   const extract::ExportTotals& totals = report.totals;
   const bool read = totals.copy.has_value();  // Else there is nothing to tell of.
   const auto or_null = [](bool known, int64_t value) {
@@ -91,10 +117,7 @@ std::string SummaryJson(const extract::ExportReport& report) {
   for (const pg::HarmMetric& metric : report.harm.metrics) harm[metric.metric] = metric.delta;
   json["harm"] = std::move(harm);
   json["harm_absent"] = report.harm.absent_reasons;
-  if (report.error.has_value()) {
-    json["error_class"] = CodeName(report.error->code);
-    json["error_message"] = report.error->message;
-  }
+  if (report.error.has_value()) AddError(*report.error, json);
   return json.dump(-1, ' ', false, kReplace);
 }
 

@@ -275,6 +275,7 @@ Result<ExportReport> RunExport(ExportJob job, int index, const RunContext& conte
   report.peak_rss_bytes = sys::ReadProcessUsage().peak_rss_bytes;
   if (done.ok()) {
     const bool skipped = job.options.skip_empty && report.totals.parts.empty();
+    report.earlier_stands = skipped && context.files.Exists(job.folder);
     report.status = skipped ? ledger::RunStatus::kSkipped : ledger::RunStatus::kSuccess;
   } else {
     report.error = std::move(done).error();

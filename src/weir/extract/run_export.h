@@ -43,6 +43,7 @@ struct ExportReport {
   std::string name;
   std::string folder;
   ledger::RunStatus status = ledger::RunStatus::kFailed;
+  bool earlier_stands = false;          ///< Skipped, and the folder holds an earlier export.
   std::optional<Error> error;           ///< Set unless status is success or skipped.
   ExportTotals totals;                  ///< Of the last try, as far as it came.
   sys::Duration duration{0};
