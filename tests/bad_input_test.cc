@@ -569,6 +569,15 @@ TEST_F(BadInputOnAServer, WhatIsNotMeasuredIsSaidOnce) {
   EXPECT_GT(first, ended.out.find("public.u: 0 rows"));
 }
 
+TEST_F(BadInputOnAServer, ADigestOfCsvIsRefused) {
+  db_.Exec("CREATE TABLE t AS SELECT 1 AS a");
+  ASSERT_EQ(RunProgram(Export(db_.url(), "t", {"--format", "csv"})).code, 0);
+  const Ended ended = RunProgram({WEIR_PROGRAM, "bench", "digest", Out() + "/public.t"});
+  EXPECT_EQ(ended.code, 1);
+  EXPECT_EQ(Sentence(ended), "'" + Out() + "/public.t' holds csv files, and a digest reads Parquet "
+                             "only; export with --format parquet");
+}
+
 // A stdout that takes nothing: the work is done and recorded, and the exit code is not 0.
 TEST_F(BadInputOnAServer, AStdoutThatIsLost) {
   db_.Exec("CREATE TABLE t AS SELECT 1 AS a; CREATE TABLE u AS SELECT 1 AS a");
@@ -777,6 +786,26 @@ TEST_F(BadConfig, ARefusedTypeSaysToWriteAQuery) {
   EXPECT_EQ(Sentence(RunConfig("", "")),
             "export t: public.t: column b, row 1: element 2, infinity, cannot be written as date; "
             "write a query that leaves the column out or casts it to text");
+}
+
+TEST_F(BadConfig, ASkippedExportSaysThatAnEarlierOneStands) {
+  db_.Exec("CREATE TABLE t (a int)");
+  const std::string config = folder_.Write(
+      "weir.yaml", "source:\n  type: postgres\n  url_env: WEIR_URL\n"
+                   "exports:\n  - name: t\n    table: t\n    format: csv\n    skip_empty: true\n"
+                   "    destination: {type: local, path: out}\n");
+  std::filesystem::current_path(folder_.path());
+  const auto run = [&] {
+    const Ended ended =
+        RunProgram({WEIR_PROGRAM, "run", "-c", config}, {"WEIR_URL=" + db_.url()});
+    EXPECT_EQ(ended.code, 0) << ended.err;
+    return ended.out.substr(0, ended.out.find('\n'));
+  };
+  EXPECT_EQ(run(), "t: no rows, nothing written (skip_empty)");
+  db_.Exec("INSERT INTO t VALUES (1)");
+  run();
+  db_.Exec("DELETE FROM t");
+  EXPECT_EQ(run(), "t: no rows, nothing written (skip_empty); an earlier export stands in out/t");
 }
 
 TEST_F(BadConfig, AMissingFileAndAMissingVariable) {
