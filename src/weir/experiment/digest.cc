@@ -38,7 +38,8 @@ Result<std::string> DigestOfFiles(sys::Files& files, const std::string& folder,
   WEIR_TRY(const file::Manifest manifest, file::ReadManifest(files, folder));
   if (manifest.format != "parquet") {
     return Fail(Code::kInvalid,
-                "'{}' holds {} files, and a digest reads Parquet only; export with --format parquet",
+                "'{}' holds {} files, and a digest reads Parquet only; export with --format "
+                "parquet",
                 folder, manifest.format);
   }
   file::ContentHash hash;
