@@ -578,6 +578,20 @@ TEST_F(BadInputOnAServer, ADigestOfCsvIsRefused) {
                              "only; export with --format parquet");
 }
 
+// A terminal that cannot redraw gets no escape codes; another gets its bar.
+TEST_F(BadInputOnAServer, ADumbTerminalGetsNoEscapeCodes) {
+  db_.Exec("CREATE VIEW slow AS SELECT pg_sleep(1)::text AS a");
+  const auto shown = [&](const std::string& term) {
+    const std::string line = "TERM=" + term + " " + WEIR_PROGRAM + " export '" + db_.url() +
+                             "' slow -o " + Out();
+    const Ended ended = RunProgram({"/usr/bin/script", "-qec", line, "/dev/null"});
+    EXPECT_EQ(ended.code, 0) << ended.out << ended.err;
+    return ended.out;
+  };
+  EXPECT_EQ(shown("dumb").find('\033'), std::string::npos);
+  EXPECT_NE(shown("xterm").find("\033[K"), std::string::npos);
+}
+
 // A stdout that takes nothing: the work is done and recorded, and the exit code is not 0.
 TEST_F(BadInputOnAServer, AStdoutThatIsLost) {
   db_.Exec("CREATE TABLE t AS SELECT 1 AS a; CREATE TABLE u AS SELECT 1 AS a");
