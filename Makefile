@@ -14,7 +14,8 @@ build: setup  ## Build build/release/weir (the default).
 setup:  ## Install system packages and the pinned wheels, where missing.
 	@tools/setup.sh
 
-demo: build  ## Do the main job on a private PostgreSQL: seed, export, read back, compare.
+demo: setup  ## Do the main job on a private PostgreSQL: seed, export, read back, compare.
+	@tools/build.sh release weir
 	@build/release/weir demo
 
 test: setup  ## Build and run all tests, small counts, and the small folders under ASan and UBSan too.

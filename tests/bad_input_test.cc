@@ -155,6 +155,49 @@ TEST_F(BadInput, AddressesThatAreNone) {
   }
 }
 
+// A network is crossed in the clear only by who says so; an empty address says nothing at all.
+TEST_F(BadInput, RemoteHostsWithoutTlsAndEmptyText) {
+  for (const char* url : {"postgresql://ann:s3cret@db.invalid/shop",
+                          "postgresql://db.invalid/shop?sslmode=prefer", "host=db.invalid"}) {
+    const Ended ended = RunProgram(Export(url, "t"));
+    EXPECT_EQ(ended.code, 64);
+    EXPECT_EQ(Sentence(ended),
+              "the host is remote and nothing asks for TLS, so the password and the rows would "
+              "cross the network in the clear; end the URL with ?sslmode=require, or with "
+              "?sslmode=disable to accept that");
+  }
+  for (const char* mode : {"disable", "require"}) {
+    const Ended asked = RunProgram(
+        Export(std::string("postgresql://db.invalid/shop?sslmode=") + mode, "t"));
+    EXPECT_EQ(asked.code, 2);
+    EXPECT_TRUE(Sentence(asked).starts_with("cannot connect to db.invalid/shop")) << asked.err;
+  }
+  const Ended no_url = RunProgram(Export("", "t"), {"PGHOST=127.0.0.1", "PGPORT=1"});
+  EXPECT_EQ(no_url.code, 64);
+  EXPECT_EQ(Sentence(no_url),
+            "the source address is empty; write postgresql://user@host:port/database, or "
+            "postgresql:// for what PGHOST, PGDATABASE and PGUSER say");
+  EXPECT_EQ(RunProgram(Export("postgresql://", "t"), {"PGHOST=127.0.0.1", "PGPORT=1"}).code, 2);
+  const Ended no_where = RunProgram(Export("postgresql://127.0.0.1:1/d", "t", {"--where", ""}));
+  EXPECT_EQ(no_where.code, 64);
+  EXPECT_EQ(Sentence(no_where), "--where: it is empty; write something there or leave it out; see "
+                                "weir export --help");
+}
+
+TEST_F(BadInput, NumbersAndCommandsAreNamedInWords) {
+  const std::string url = "postgresql://127.0.0.1:1/d";
+  const Ended limit = RunProgram(Export(url, "t", {"--limit", "-1"}));
+  EXPECT_EQ(limit.code, 64);
+  EXPECT_EQ(Sentence(limit),
+            "--limit: '-1' is not a whole number of 0 or more; see weir export --help");
+  const Ended trials = RunProgram({WEIR_PROGRAM, "bench", "extract", "--trials", "0"});
+  EXPECT_EQ(trials.code, 64);
+  EXPECT_EQ(Sentence(trials),
+            "--trials: '0' is not a whole number of 1 or more; see weir bench extract --help");
+  const Ended state = RunProgram({WEIR_PROGRAM, "state", "runs", "--no-such"});
+  EXPECT_TRUE(Sentence(state).ends_with("; see weir state runs --help")) << state.err;
+}
+
 // Wherever an address stands on a wrong command line, its password is not repeated.
 TEST_F(BadInput, AddressesInTheWrongPlace) {
   const std::string url = "postgresql://ann:s3cret@h/d";
@@ -195,6 +238,48 @@ TEST_F(BadInputOnAServer, AMissingTable) {
                                  "; check its name and schema");
 }
 
+// A shell takes the quotes away that a name with capitals needs.
+TEST_F(BadInputOnAServer, ATableOfAnotherCase) {
+  db_.Exec("CREATE TABLE \"Mixed\" (a int)");
+  for (const char* written : {"Mixed", "public.mixed"}) {
+    const Ended ended = RunProgram(Export(db_.url(), written));
+    EXPECT_EQ(ended.code, 1);
+    const std::string found = std::string_view(written) == "Mixed" ? "\"Mixed\""
+                                                                   : "public.\"Mixed\"";
+    EXPECT_TRUE(Sentence(ended).ends_with("; there is " + found + ": write '" + found +
+                                          "' for it, with the quotes"))
+        << ended.err;
+  }
+}
+
+TEST_F(BadInputOnAServer, AMissingRole) {
+  std::string url = db_.url();
+  url.replace(url.find("weir@"), 5, "nobody_of_that_name@");
+  const Ended ended = RunProgram(Export(url, "t"));
+  EXPECT_EQ(ended.code, 1);
+  EXPECT_TRUE(Sentence(ended).ends_with("role \"nobody_of_that_name\" does not exist; check the "
+                                        "user's name and that it may log in"))
+      << ended.err;
+}
+
+TEST_F(BadInputOnAServer, ColumnsTakeOneValuePerUse) {
+  db_.Exec("CREATE TABLE t AS SELECT 1 AS id, 2 AS \"a,b\", 3 AS \"Id\", 4 AS c");
+  const auto columns = [&](const std::vector<std::string>& flags) {
+    std::vector<std::string> argv = {WEIR_PROGRAM, "export"};
+    argv.insert(argv.end(), flags.begin(), flags.end());
+    argv.insert(argv.end(), {db_.url(), "t", "-o", Out(), "--format", "csv", "--quiet"});
+    const Ended ended = RunProgram(argv);
+    return ended.code == 0 ? folder_.Read("out/public.t/part-00000.csv") : ended.err;
+  };
+  EXPECT_EQ(columns({"--columns", "ID"}), "id\r\n1\r\n");
+  EXPECT_EQ(columns({"--columns", "\"a,b\",c"}), "\"a,b\",c\r\n2,4\r\n");
+  EXPECT_EQ(columns({"--columns", "c", "--columns", "\"Id\""}), "c,Id\r\n4,3\r\n");
+  EXPECT_EQ(columns({"--exclude", "\"a,b\"", "--exclude", "\"Id\",id"}), "c\r\n4\r\n");
+  EXPECT_EQ(columns({"--columns", "a b"}),
+            "weir: --columns: 'a b' is not a list of columns: write names with commas between "
+            "them, and double quotes around odd characters\n");
+}
+
 TEST_F(BadInputOnAServer, MissingRightsOnColumns) {
   db_.Exec("DROP ROLE IF EXISTS teller; CREATE ROLE teller LOGIN; "
            "CREATE TABLE t (a int, b int, c int); GRANT SELECT (a) ON t TO teller");
@@ -203,8 +288,8 @@ TEST_F(BadInputOnAServer, MissingRightsOnColumns) {
   const Ended ended = RunProgram(Export(url, "t"));
   EXPECT_EQ(ended.code, 1);
   EXPECT_EQ(Sentence(ended),
-            "export public.t: public.t: this user may not SELECT b, c; grant it, or leave these "
-            "out with --exclude");
+            "export public.t: this user may not SELECT b, c; grant it, or leave these out with "
+            "--exclude");
   EXPECT_EQ(RunProgram(Export(url, "t", {"--exclude", "b,c"})).code, 0);
   db_.Exec("DROP OWNED BY teller; DROP ROLE teller");
 }
@@ -214,8 +299,8 @@ TEST_F(BadInputOnAServer, TypesThatAreNotSupported) {
   const Ended ended = RunProgram(Export(db_.url(), "t"));
   EXPECT_EQ(ended.code, 1);
   EXPECT_EQ(Sentence(ended),
-            "export public.t: public.t: column b (type interval is not supported yet; leave the "
-            "column out with --exclude)");
+            "export public.t: column b (type interval is not supported yet); leave the column out "
+            "with --exclude");
   EXPECT_EQ(LastStatus(), "failed");
   EXPECT_TRUE(Names(Out()).empty());
 }
@@ -304,10 +389,37 @@ TEST_F(BadInputOnAServer, AViewThatFailsMidway) {
   const Ended ended = RunProgram(Export(db_.url(), "v"));
   EXPECT_EQ(ended.code, 1);
   const std::string sentence = Sentence(ended);
-  EXPECT_TRUE(sentence.starts_with("export public.v: public.v: after ")) << sentence;
+  EXPECT_TRUE(sentence.starts_with("export public.v: after ")) << sentence;
   EXPECT_TRUE(sentence.ends_with(" rows: division by zero")) << sentence;
   EXPECT_TRUE(Names(Out()).empty());
   EXPECT_EQ(LastStatus(), "failed");
+}
+
+// What a failed run read was read: its counters say so. One that read nothing says nothing.
+TEST_F(BadInputOnAServer, AFailedRunTellsWhatItCounted) {
+  db_.Exec("CREATE VIEW v AS SELECT i, repeat('x', 100) AS b FROM generate_series(1, 300000) i "
+           "WHERE 1 / (i - 299999) < 2; CREATE TABLE refused (a interval)");
+  const Ended midway = RunProgram(Export(db_.url(), "v", {"--json"}));
+  EXPECT_EQ(midway.code, 1) << midway.err;
+  for (const char* false_zero :
+       {"\"total_rows\":0", "\"bytes_read\":0", "\"batches\":0", "\"rows_per_batch\":0",
+        "\"source_wait_ms\":0", "\"decode_ms\":0", "\"longest_statement_ms\":0",
+        "\"snapshot_hold_ms\":0", ":null"}) {
+    EXPECT_EQ(midway.out.find(false_zero), std::string::npos) << midway.out;
+  }
+  const auto recorded = Runs(Out())[0].end;
+  EXPECT_GT(recorded.bytes_read.value(), 10'000'000);
+  EXPECT_GT(recorded.batches.value(), 1);
+  EXPECT_GT(recorded.total_rows.value(), 100'000);
+  EXPECT_FALSE(recorded.files_produced.has_value());
+
+  const Ended refused = RunProgram(Export(db_.url(), "refused", {"--json"}));
+  EXPECT_EQ(refused.code, 1) << refused.err;
+  for (const char* unknown : {"\"total_rows\":null", "\"bytes_read\":null", "\"batches\":null",
+                              "\"snapshot_hold_ms\":null", "no COPY was begun"}) {
+    EXPECT_NE(refused.out.find(unknown), std::string::npos) << refused.out;
+  }
+  EXPECT_FALSE(Runs(Out())[0].end.bytes_read.has_value());
 }
 
 // A server that dies in the middle of a run, and may be started again where it was.
@@ -410,7 +522,8 @@ TEST_F(BadInputOnALostServer, BackAgainItGivesAllRowsOnce) {
 
 TEST_F(BadInputOnAServer, SignalsEndTheRunHereAndOnTheServer) {
   MakeEndless();
-  for (const int signal : {SIGINT, SIGTERM}) {
+  std::signal(SIGHUP, SIG_DFL);  // Whatever started this test.
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
     test::Program program(Export(db_.url(), "endless", {"--format", "csv"}));
     ASSERT_TRUE(program.Until([&] { return HasWritten() && IsCopying(); }));
     program.Signal(signal);
@@ -421,6 +534,91 @@ TEST_F(BadInputOnAServer, SignalsEndTheRunHereAndOnTheServer) {
     EXPECT_TRUE(Names(Out()).empty());
     EXPECT_EQ(LastStatus(), "interrupted");
   }
+}
+
+// Each table that was asked for has its object, begun or not.
+TEST_F(BadInputOnAServer, TablesThatWereNotBegunHaveTheirObject) {
+  MakeEndless();
+  db_.Exec("CREATE TABLE t (a int); CREATE TABLE u (a int)");
+  test::Program program({WEIR_PROGRAM, "export", db_.url(), "endless", "t", "u", "-o", Out(),
+                         "--format", "csv", "--json"});
+  ASSERT_TRUE(program.Until([&] { return HasWritten() && IsCopying(); }));
+  program.Signal(SIGINT);
+  const Ended ended = program.Wait();
+  EXPECT_EQ(ended.code, 130) << ended.err;
+  EXPECT_EQ(std::count(ended.out.begin(), ended.out.end(), '\n'), 3) << ended.out;
+  for (const char* name : {"t", "u"}) {
+    EXPECT_NE(ended.out.find(fmt::format(
+                  R"({{"run_id":null,"export_name":"public.{0}","status":"interrupted",)"
+                  R"("folder":"{1}/public.{0}","error_class":"cancelled",)"
+                  R"("error_message":"not begun: stopped on request"}})",
+                  name, Out())),
+              std::string::npos)
+        << ended.out;
+  }
+}
+
+TEST_F(BadInputOnAServer, WhatIsNotMeasuredIsSaidOnce) {
+  db_.Exec("CREATE TABLE t (a int); CREATE TABLE u (a int)");
+  const Ended ended = RunProgram({WEIR_PROGRAM, "export", db_.url(), "t", "u", "-o", Out()});
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  const size_t first = ended.out.find("not measured: replication_lag_max_bytes");
+  ASSERT_NE(first, std::string::npos) << ended.out;
+  EXPECT_EQ(ended.out.find("not measured: replication_lag_max_bytes", first + 1),
+            std::string::npos);
+  EXPECT_GT(first, ended.out.find("public.u: 0 rows"));
+}
+
+TEST_F(BadInputOnAServer, ADigestOfCsvIsRefused) {
+  db_.Exec("CREATE TABLE t AS SELECT 1 AS a");
+  ASSERT_EQ(RunProgram(Export(db_.url(), "t", {"--format", "csv"})).code, 0);
+  const Ended ended = RunProgram({WEIR_PROGRAM, "bench", "digest", Out() + "/public.t"});
+  EXPECT_EQ(ended.code, 1);
+  EXPECT_EQ(Sentence(ended), "'" + Out() + "/public.t' holds csv files, and a digest reads Parquet "
+                             "only; export with --format parquet");
+}
+
+// A terminal that cannot redraw gets no escape codes; another gets its bar.
+TEST_F(BadInputOnAServer, ADumbTerminalGetsNoEscapeCodes) {
+  db_.Exec("CREATE VIEW slow AS SELECT pg_sleep(1)::text AS a");
+  const auto shown = [&](const std::string& term) {
+    const std::string line = "TERM=" + term + " " + WEIR_PROGRAM + " export '" + db_.url() +
+                             "' slow -o " + Out();
+    const Ended ended = RunProgram({"/usr/bin/script", "-qec", line, "/dev/null"});
+    EXPECT_EQ(ended.code, 0) << ended.out << ended.err;
+    return ended.out;
+  };
+  EXPECT_EQ(shown("dumb").find('\033'), std::string::npos);
+  EXPECT_NE(shown("xterm").find("\033[K"), std::string::npos);
+}
+
+// A stdout that takes nothing: the work is done and recorded, and the exit code is not 0.
+TEST_F(BadInputOnAServer, AStdoutThatIsLost) {
+  db_.Exec("CREATE TABLE t AS SELECT 1 AS a; CREATE TABLE u AS SELECT 1 AS a");
+  const std::string weir = WEIR_PROGRAM;
+  const std::string state = sys::JoinPath(Out(), ledger::kStateFileName);
+  const std::string export_both = weir + " export '" + db_.url() + "' t u -o " + Out() + " --json";
+  const auto shell = [&](const std::string& line) { return RunProgram({"/bin/sh", "-c", line}); };
+  for (const std::string& line :
+       {export_both + " >/dev/full", export_both + " >&-",
+        weir + " state runs --json --state " + state + " >/dev/full",
+        weir + " state files --state " + state + " >&-", weir + " --help >/dev/full"}) {
+    const Ended ended = shell(line);
+    EXPECT_EQ(ended.code, 1) << line;
+    EXPECT_TRUE(Sentence(ended).starts_with("stdout cannot be written (closed, full, or its "))
+        << ended.err;
+    EXPECT_EQ(WholeRows("public.u"), 1);
+  }
+  EXPECT_EQ(Runs(Out()).size(), 4U);
+  // The reader has left before the first word: the gate opens after it closed its end.
+  const std::string gate = folder_.Path("gate");
+  const Ended left = shell("mkfifo " + gate + "; { cat " + gate + "; " + export_both +
+                           "; echo $? >" + folder_.Path("code") + "; } | { exec <&-; : >" + gate +
+                           "; }");
+  EXPECT_EQ(folder_.Read("code"), "1\n") << left.err;
+  EXPECT_EQ(Runs(Out()).size(), 6U);
+  EXPECT_EQ(Runs(Out())[0].end.status, ledger::RunStatus::kSuccess);
+  EXPECT_EQ(shell(export_both + " --quiet | head -c 0; exit 0").code, 0);
 }
 
 // A signal while the first connection waits for its lock counts too.
@@ -590,6 +788,40 @@ TEST_F(BadConfig, UnknownKeysNameTheNearest) {
       << sentence;
 }
 
+// A configuration has no --exclude.
+TEST_F(BadConfig, ARefusedTypeSaysToWriteAQuery) {
+  db_.Exec("CREATE TABLE t (a int, b interval)");
+  const Ended ended = RunConfig("", "");
+  EXPECT_EQ(ended.code, 1);
+  EXPECT_EQ(Sentence(ended),
+            "export t: public.t: column b (type interval is not supported yet); write a query that "
+            "leaves the column out or casts it to text");
+  db_.Exec("DROP TABLE t; CREATE TABLE t AS SELECT ARRAY[date '2020-01-01', 'infinity'] AS b");
+  EXPECT_EQ(Sentence(RunConfig("", "")),
+            "export t: public.t: column b, row 1: element 2, infinity, cannot be written as date; "
+            "write a query that leaves the column out or casts it to text");
+}
+
+TEST_F(BadConfig, ASkippedExportSaysThatAnEarlierOneStands) {
+  db_.Exec("CREATE TABLE t (a int)");
+  const std::string config = folder_.Write(
+      "weir.yaml", "source:\n  type: postgres\n  url_env: WEIR_URL\n"
+                   "exports:\n  - name: t\n    table: t\n    format: csv\n    skip_empty: true\n"
+                   "    destination: {type: local, path: out}\n");
+  std::filesystem::current_path(folder_.path());
+  const auto run = [&] {
+    const Ended ended =
+        RunProgram({WEIR_PROGRAM, "run", "-c", config}, {"WEIR_URL=" + db_.url()});
+    EXPECT_EQ(ended.code, 0) << ended.err;
+    return ended.out.substr(0, ended.out.find('\n'));
+  };
+  EXPECT_EQ(run(), "t: no rows, nothing written (skip_empty)");
+  db_.Exec("INSERT INTO t VALUES (1)");
+  run();
+  db_.Exec("DELETE FROM t");
+  EXPECT_EQ(run(), "t: no rows, nothing written (skip_empty); an earlier export stands in out/t");
+}
+
 TEST_F(BadConfig, AMissingFileAndAMissingVariable) {
   const Ended missing = RunProgram({WEIR_PROGRAM, "run", "-c", folder_.Path("none.yaml")});
   EXPECT_EQ(missing.code, 64);
@@ -682,6 +914,36 @@ TEST_F(BadConfig, ParametersThatAreNoneAndOnesThatAreUsed) {
   EXPECT_EQ(folder_.Read("out/few/part-00000.csv"), "i\r\n1\r\n2\r\n3\r\n4\r\n");
   EXPECT_EQ(run({"MOST=2", "OTHER=1"}).code, 0);
   EXPECT_EQ(folder_.Read("out/few/part-00000.csv"), "i\r\n1\r\n2\r\n");
+}
+
+TEST_F(BadConfig, StateShowsWhatIsThereAndMakesNothing) {
+  const auto state = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> argv = {WEIR_PROGRAM, "state"};
+    argv.insert(argv.end(), more.begin(), more.end());
+    return RunProgram(argv);
+  };
+  const std::string config = folder_.Path("nosuch.yaml");
+  const Ended no_config = state({"runs", "-c", config});
+  EXPECT_EQ(no_config.code, 64);
+  EXPECT_TRUE(Sentence(no_config).starts_with("configuration: cannot ")) << no_config.err;
+  EXPECT_NE(no_config.err.find(config), std::string::npos) << no_config.err;
+  const std::string picture = folder_.Write("picture.jpg", "a picture, of some bytes");
+  const Ended no_state = state({"runs", "--state", picture});
+  EXPECT_EQ(no_state.code, 1);
+  EXPECT_EQ(Sentence(no_state), "'" + picture + "' is not a state file of weir; name one, such as "
+                                "DIR/.weir_state.db of an export");
+  EXPECT_EQ(files_.List(folder_.path()).value(), (std::vector<std::string>{"picture.jpg"}));
+
+  db_.Exec("CREATE TABLE t AS SELECT 1 AS a");
+  ASSERT_EQ(RunConfig("", "").code, 0);
+  const std::string path = folder_.Path(ledger::kStateFileName);
+  for (const char* view : {"runs", "files", "harm"}) {
+    EXPECT_EQ(state({view, "--state", path, "-e", "t"}).code, 0);
+    const Ended no_export = state({view, "--state", path, "-e", "nosuch"});
+    EXPECT_EQ(no_export.code, 1);
+    EXPECT_EQ(Sentence(no_export), "no run of an export 'nosuch' is recorded in '" + path +
+                                       "'; leave -e out to see all");
+  }
 }
 
 TEST_F(BadConfig, AStateFileFromTheFutureIsRefusedAndKept) {

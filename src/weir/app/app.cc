@@ -1,8 +1,12 @@
 #include "weir/app/app.h"
 
+#include <fcntl.h>
 #include <malloc.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <cerrno>
+#include <csignal>
 #include <cstdio>
 
 #include "weir/app/command.h"
@@ -17,6 +21,13 @@ namespace {
 constexpr int kUsageExit = 64;
 constexpr int kSignalExit = 128;  // Plus the signal's number, as shells count.
 
+// "weir export", of the command that was reached before the error.
+std::string CommandOf(const CLI::App& app) {
+  const auto below = app.get_subcommands();
+  if (below.empty()) return app.get_name();
+  return app.get_name() + " " + CommandOf(*below.front());
+}
+
 // Help goes to stdout as CLI11 prints it. Its errors repeat what was typed, so passwords are hidden
 // in them; its exit codes are its own, ours is 64.
 int Parse(CLI::App& app, int argc, char** argv, int* code) {
@@ -27,8 +38,8 @@ int Parse(CLI::App& app, int argc, char** argv, int* code) {
     *code = error.get_exit_code() == 0 ? app.exit(error) : kUsageExit;
     if (*code == kUsageExit) {
       const std::string message = HidePasswords(error.what());
-      std::fprintf(stderr, "weir: %s; see weir --help\n",
-                   message.substr(0, message.find('\n')).c_str());
+      std::fprintf(stderr, "weir: %s; see %s --help\n",
+                   message.substr(0, message.find('\n')).c_str(), CommandOf(app).c_str());
     }
     return 1;
   }
@@ -44,6 +55,25 @@ void TuneMalloc() {
   mallopt(M_TRIM_THRESHOLD, 8 << 20);
 }
 
+// A closed standard descriptor would be given to the next file that is opened, a state file say,
+// and printing would write there. Opened for reading, stdout fails as it should.
+void HoldStandardDescriptors() {
+  for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd) {
+    if (fcntl(fd, F_GETFD) >= 0 || errno != EBADF) continue;
+    [[maybe_unused]] const int held =
+        open("/dev/null", fd == STDERR_FILENO ? O_WRONLY : O_RDONLY);  // The lowest free one: fd.
+  }
+}
+
+// What was printed may be lost only here, at the end: success is then none.
+int CodeAfterPrinting(int code) {
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
+  std::fputs("weir: stdout cannot be written (closed, full, or its reader left), so what was "
+             "printed is incomplete; runs are recorded all the same: see weir state\n",
+             stderr);
+  return code == 0 ? ExitCode(Code::kInvalid) : code;
+}
+
 }  // namespace
 
 int Report(const Error& error) {
@@ -57,8 +87,9 @@ int Report(const Error& error, const sys::Stop& stop) {
   return by_signal ? kSignalExit + stop.signal() : code;
 }
 
-int Main(int argc, char** argv) {
-  TuneMalloc();
+namespace {
+
+int RunCommandLine(int argc, char** argv) {
   CLI::App app("weir copies tables out of a live PostgreSQL, and measures what that did to it.",
                "weir");
   app.set_version_flag("--version", VersionText());
@@ -80,6 +111,15 @@ int Main(int argc, char** argv) {
     return 0;
   }
   return action();
+}
+
+}  // namespace
+
+int Main(int argc, char** argv) {
+  TuneMalloc();
+  HoldStandardDescriptors();
+  std::signal(SIGPIPE, SIG_IGN);  // A reader of ours that leaves does not end the work.
+  return CodeAfterPrinting(RunCommandLine(argc, argv));
 }
 
 }  // namespace weir::app

@@ -7,8 +7,10 @@
 #include <set>
 
 #include "weir/app/command.h"
+#include "weir/app/flag_check.h"
 #include "weir/app/workshop.h"
 #include "weir/base/units.h"
+#include "weir/config/connection.h"
 #include "weir/experiment/compare.h"
 #include "weir/experiment/digest.h"
 #include "weir/experiment/extract_cells.h"
@@ -76,6 +78,7 @@ Measurements OfGroups(const Measurements& all, const std::vector<Group>& groups)
 
 Status RunLadderCommand(const LadderFlags& flags, const MakeGroups& make_groups,
                         Workshop& workshop) {
+  if (!flags.url.empty()) WEIR_DO(config::CheckTls(flags.url, config::ProcessEnv), "--db");
   WEIR_TRY(const std::string folder, experiment::MakeBenchFolder(workshop.files, flags.folder));
   WEIR_TRY(auto store,
            experiment::CellStore::Open(workshop.files, folder, experiment::ThisOrigin()));
@@ -135,7 +138,7 @@ int RunCompare(const std::string& first, const std::string& second) {
 
 void AddLadderFlags(CLI::App* command, LadderFlags& flags) {
   command->add_option("--trials", flags.trials, "Times that each cell is measured")
-      ->check(CLI::PositiveNumber)->capture_default_str();
+      ->check(AtLeast(1))->capture_default_str();
   CLI::Option* const db =
       command->add_option("--db", flags.url, "A PostgreSQL to seed and read; none: a private one")
           ->type_name("URL");
@@ -145,7 +148,7 @@ void AddLadderFlags(CLI::App* command, LadderFlags& flags) {
       ->transform(CLI::CheckedTransformer(sockets).description(""))
       ->default_str("tcp")->excludes(db);
   command->add_option("--out", flags.folder, "Cells, report and the private server's data")
-      ->type_name("DIR")->capture_default_str();
+      ->type_name("DIR")->check(NotEmpty())->capture_default_str();
   command->add_flag("--json", flags.json, "One JSON object per cell on stdout");
 }
 
@@ -158,7 +161,7 @@ void AddExtract(CLI::App* bench, Action& action) {
   const auto options = std::make_shared<Options>();
   AddLadderFlags(command, options->flags);
   const auto add_size = [&](const char* name, int64_t& size, const char* what) {
-    command->add_option(name, size, what)->check(CLI::PositiveNumber)->capture_default_str();
+    command->add_option(name, size, what)->check(AtLeast(1))->capture_default_str();
   };
   add_size("--rows", options->ladder.rows, "Rows of content_items");
   add_size("--narrow-rows", options->ladder.narrow_rows, "Rows of narrow");
@@ -185,7 +188,7 @@ void AddThrottle(CLI::App* bench, Action& action) {
   const auto options = std::make_shared<Options>();
   AddLadderFlags(command, options->flags);
   command->add_option("--rows", options->ladder.rows, "Rows of content_items")
-      ->check(CLI::PositiveNumber)->capture_default_str();
+      ->check(AtLeast(1))->capture_default_str();
   command->add_flag("--contended", options->ladder.contended, "pgbench runs beside every cell");
   command->callback([options, &action] {
     action = [options] {

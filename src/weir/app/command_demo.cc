@@ -7,6 +7,7 @@
 
 #include "weir/app/command.h"
 #include "weir/app/export_summary.h"
+#include "weir/app/flag_check.h"
 #include "weir/app/progress_line.h"
 #include "weir/app/run_jobs.h"
 #include "weir/base/units.h"
@@ -114,6 +115,7 @@ Status Play(const Options& options, Workshop& workshop) {
   if (!options.quiet) {
     std::fputs(SummaryText(report).c_str(), stdout);
     std::fputs(HarmText(report.harm).c_str(), stdout);
+    std::fputs(AbsentText(report.harm.absent_reasons).c_str(), stdout);
   }
 
   Say(options, "Reading the Parquet back, and hashing the table in PostgreSQL ...");
@@ -145,7 +147,7 @@ void AddDemo(CLI::App& app, Action& action) {
       "demo", "Seed a private PostgreSQL, export from it, and prove that nothing changed");
   const auto options = std::make_shared<Options>();
   command->add_option("--rows", options->rows, "Rows of content_items")
-      ->check(CLI::PositiveNumber)->capture_default_str();
+      ->check(AtLeast(1))->capture_default_str();
   command->add_flag("--keep", options->keep, "Leave the files and the server's data on disk");
   command->add_flag("--quiet", options->quiet, "Errors only");
   command->callback(

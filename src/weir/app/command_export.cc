@@ -3,7 +3,9 @@
 #include <memory>
 
 #include "weir/app/command.h"
+#include "weir/app/flag_check.h"
 #include "weir/app/run_jobs.h"
+#include "weir/config/connection.h"
 #include "weir/ledger/sqlite_ledger.h"
 
 namespace weir::app {
@@ -35,12 +37,23 @@ Status CheckCompression(const Options& options, config::Compression compression)
   return options.level ? config::CheckCompressionLevel(compression, *options.level) : Ok();
 }
 
+// What a flag that may be repeated holds.
+Result<std::vector<std::string>> NamesOf(const std::vector<std::string>& lists) {
+  std::vector<std::string> names;
+  for (const std::string& list : lists) {
+    WEIR_TRY(auto more, pg::ParseColumnNames(list));
+    names.insert(names.end(), more.begin(), more.end());
+  }
+  return names;
+}
+
 // What is the same for every table.
 Result<extract::ExportJob> CommonJob(const Options& options) {
   extract::ExportJob job;
   WEIR_TRY(job.source.target, pg::Target::Parse(options.url));
-  job.source.columns = options.columns;
-  job.source.exclude = options.exclude;
+  WEIR_DO(config::CheckTls(options.url, config::ProcessEnv));
+  WEIR_TRY(job.source.columns, NamesOf(options.columns), "--columns");
+  WEIR_TRY(job.source.exclude, NamesOf(options.exclude), "--exclude");
   job.source.where = options.where;
   job.source.limit = options.limit;
   job.format = options.format == "csv" ? extract::Format::kCsv : extract::Format::kParquet;
@@ -85,7 +98,7 @@ void AddExport(CLI::App& app, Action& action) {
   command->add_option("URL", options->url, "postgresql://user@host:port/database")->required();
   command->add_option("TABLE", options->tables, "[schema.]name, quoted as in psql")->required();
   command->add_option("-o,--output", options->folder, "Writes DIR/<schema>.<table>/")->required()
-      ->type_name("DIR");
+      ->type_name("DIR")->check(NotEmpty());
   command->add_option("--format", options->format, "parquet or csv")
       ->check(CLI::IsMember({"parquet", "csv"}))->capture_default_str();
   command->add_option("--compression", options->compression, "Of Parquet")
@@ -93,11 +106,15 @@ void AddExport(CLI::App& app, Action& action) {
   command->add_option("--compression-level", options->level, "zstd 1-22, gzip 0-9");
   command->add_option("--profile", options->profile, "Pace and limits")
       ->check(CLI::IsMember({"fast", "balanced", "safe"}))->capture_default_str();
-  command->add_option("--columns", options->columns, "Only these columns")->delimiter(',');
-  command->add_option("--exclude", options->exclude, "All columns but these")->delimiter(',');
-  command->add_option("--where", options->where, "Only rows where this SQL condition holds");
+  command->add_option("--columns", options->columns,
+                      "Only these columns: id,\"Odd name\", quoted as in psql; may be repeated")
+      ->type_name("NAMES")->allow_extra_args(false);
+  command->add_option("--exclude", options->exclude, "All columns but these, written the same way")
+      ->type_name("NAMES")->allow_extra_args(false);
+  command->add_option("--where", options->where, "Only rows where this SQL condition holds")
+      ->check(NotEmpty());
   command->add_option("--limit", options->limit, "At most this many rows")
-      ->check(CLI::NonNegativeNumber);
+      ->check(AtLeast(0));
   command->add_flag("--json", options->output.json, "One JSON object per table on stdout");
   command->add_flag("--quiet", options->output.quiet, "No progress, no summary");
   command->callback(

@@ -35,6 +35,7 @@ Result<extract::ExportJob> JobOf(const config::Config& config, const config::Exp
   extract::ExportJob job;
   job.name = one.name;
   job.source.target = target;
+  job.source.asked_by = extract::AskedBy::kFile;
   job.source.table = one.table;
   if (!one.table.has_value()) {
     WEIR_TRY(job.source.query, config::ReadQuery(config, one, workshop.files, query_variables));

@@ -4,11 +4,11 @@
 #include <nlohmann/json.hpp>
 
 #include "weir/app/command.h"
+#include "weir/app/flag_check.h"
 #include "weir/app/text_table.h"
-#include "weir/app/workshop.h"
-#include "weir/base/log.h"
 #include "weir/base/units.h"
 #include "weir/ledger/sqlite_ledger.h"
+#include "weir/sys/files.h"
 
 namespace weir::app {
 namespace {
@@ -62,7 +62,6 @@ Json RunJson(const ledger::RunRow& row) {
 }
 
 Status ShowRuns(ledger::Ledger& ledger, const Options& options) {
-  WEIR_DO(ledger.SettleDeadRuns());
   WEIR_TRY(const auto rows, ledger.Runs(options.filter));
   TextTable table({"run_id", "export", "started", "status", "rows", "duration", "written", "slept",
                    "waited", "encoded", "peak MB", "error"});
@@ -126,17 +125,37 @@ Status ShowHarm(ledger::Ledger& ledger, const Options& options) {
 
 using Show = Status (*)(ledger::Ledger&, const Options&);
 
+Result<std::string> StatePath(const Options& options) {
+  if (!options.state_path.empty()) return options.state_path;
+  const auto size = sys::DiskFiles().SizeBytes(options.config_path);
+  if (!size.ok()) {
+    return Fail(Code::kUsage, "configuration: {}; name a file with -c", size.error().message);
+  }
+  return sys::JoinPath(sys::ParentPath(options.config_path), ledger::kStateFileName);
+}
+
+// A name that was never run is more likely mistyped than meant.
+Status CheckExportName(ledger::Ledger& ledger, const std::string& name, const std::string& path) {
+  WEIR_TRY(const auto runs,
+           ledger.Runs({.export_name = name, .run_id = std::nullopt, .limit = 1}));
+  if (!runs.empty()) return Ok();
+  return Fail(Code::kNotFound,
+              "no run of an export '{}' is recorded in '{}'; leave -e out to see all", name, path);
+}
+
+Status ShowState(const Options& options, Show show) {
+  sys::RealClock clock;
+  WEIR_TRY(const std::string path, StatePath(options));
+  WEIR_TRY(const auto ledger, ledger::ReadSqliteLedger(path, clock));
+  if (!options.export_name.empty()) {
+    WEIR_DO(CheckExportName(*ledger, options.export_name, path));
+  }
+  return show(*ledger, options);
+}
+
 int RunStateCommand(Options options, Show show) {
-  Workshop workshop;
   if (!options.export_name.empty()) options.filter.export_name = options.export_name;
-  const std::string path =
-      !options.state_path.empty()
-          ? options.state_path
-          : sys::JoinPath(sys::ParentPath(options.config_path), ledger::kStateFileName);
-  auto opened = ledger::OpenSqliteLedger(path, workshop.clock, ledger::IfMissing::kRefuse);
-  if (!opened.ok()) return Report(opened.error());
-  for (const std::string& warning : opened.value().warnings) LogWarn("{}", warning);
-  auto shown = show(*opened.value().ledger, options);
+  const Status shown = ShowState(options, show);
   return shown.ok() ? 0 : Report(shown.error());
 }
 
@@ -149,9 +168,9 @@ void AddView(CLI::App& state, const char* name, const char* help, Show show, Act
       command->add_option("--state", options->state_path,
                           "The state file itself, such as DIR/.weir_state.db of an export");
   config->excludes(file);
-  command->add_option("-e,--export", options->export_name, "Only this export");
+  command->add_option("-e,--export", options->export_name, "Only this export")->check(NotEmpty());
   command->add_option("-l,--limit", options->filter.limit, "Newest rows shown")
-      ->check(CLI::PositiveNumber)->capture_default_str();
+      ->check(AtLeast(1))->capture_default_str();
   command->add_flag("--json", options->json, "One JSON object per row");
   command->callback([options, show, &action, command] {
     if (options->config_path.empty() && options->state_path.empty()) {

@@ -10,7 +10,8 @@ namespace weir::app {
 namespace {
 
 // Bytes that are not UTF-8 (of paths, of a server's messages) must not end the program.
-constexpr auto kReplace = nlohmann::ordered_json::error_handler_t::replace;
+using Json = nlohmann::ordered_json;
+constexpr auto kReplace = Json::error_handler_t::replace;
 
 std::string Share(sys::Duration part, sys::Duration whole) {
   const double seconds = std::max(sys::Seconds(whole), 1e-9);
@@ -26,7 +27,10 @@ std::chrono::milliseconds InMillis(sys::Duration duration) {
 std::string SummaryText(const extract::ExportReport& report) {
   const extract::ExportTotals& totals = report.totals;
   if (report.status == ledger::RunStatus::kSkipped) {
-    return fmt::format("{}: no rows, nothing written (skip_empty)\n", report.name);
+    return fmt::format("{}: no rows, nothing written (skip_empty){}\n", report.name,
+                       report.earlier_stands
+                           ? fmt::format("; an earlier export stands in {}", report.folder)
+                           : "");
   }
   const double seconds = std::max(sys::Seconds(report.duration), 0.001);
   std::string text = fmt::format(
@@ -50,41 +54,70 @@ std::string HarmText(const pg::HarmReport& harm) {
   for (const pg::HarmMetric& metric : harm.metrics) {
     table.AddRow({metric.metric, FormatCount(metric.delta)});
   }
-  std::string text = table.Text();
-  for (const std::string& reason : harm.absent_reasons) text += "not measured: " + reason + "\n";
+  return table.Text();
+}
+
+std::string AbsentText(const std::vector<std::string>& reasons) {
+  std::string text;
+  for (const std::string& reason : reasons) text += "not measured: " + reason + "\n";
   return text;
 }
 
+namespace {
+
+void AddError(const Error& error, Json& json) {
+  json["error_class"] = CodeName(error.code);
+  json["error_message"] = error.message;
+}
+
+std::string NotRunJson(const extract::ExportReport& report) {
+  Json json = {{"run_id", nullptr},
+               {"export_name", report.name},
+               {"status", ledger::RunStatusName(report.status)},
+               {"folder", report.folder}};
+  AddError(report.error.value(), json);
+  return json.dump(-1, ' ', false, kReplace);
+}
+
+}  // namespace
+
 std::string SummaryJson(const extract::ExportReport& report) {
+  if (report.run_id.empty()) return NotRunJson(report);
   const extract::ExportTotals& totals = report.totals;
-  nlohmann::ordered_json json = {
+  const bool read = totals.copy.has_value();  // Else there is nothing to tell of.
+  const auto or_null = [](bool known, int64_t value) {
+    return known ? Json(value) : Json(nullptr);
+  };
+  const auto millis = [&](sys::Duration spent) { return or_null(read, sys::Millis(spent)); };
+  const bool batched = totals.batches > 0;
+  const auto hold = report.snapshot_hold;
+  Json json = {
       {"run_id", report.run_id},
       {"export_name", report.name},
       {"status", ledger::RunStatusName(report.status)},
       {"folder", report.folder},
       {"duration_ms", sys::Millis(report.duration)},
-      {"total_rows", totals.rows},
-      {"files", totals.parts.size()},
+      {"total_rows", or_null(read, totals.rows)},
+      {"files", report.error.has_value() ? 0 : totals.parts.size()},
       {"bytes_written", report.written_bytes()},
-      {"bytes_read", totals.read_bytes},
-      {"batches", totals.batches},
-      {"source_wait_ms", sys::Millis(totals.wait)},
-      {"decode_ms", sys::Millis(totals.decode)},
-      {"blocked_ms", sys::Millis(totals.blocked)},
-      {"slept_ms", sys::Millis(totals.slept)},
-      {"encode_ms", sys::Millis(totals.encode)},
-      {"write_ms", sys::Millis(totals.write)},
-      {"snapshot_hold_ms", sys::Millis(report.snapshot_hold)},
+      {"bytes_read", or_null(read, totals.read_bytes)},
+      {"batches", or_null(read, totals.batches)},
+      {"rows_per_batch", or_null(batched, batched ? totals.rows / totals.batches : 0)},
+      {"retries", report.retries},
+      {"source_wait_ms", millis(totals.wait)},
+      {"decode_ms", millis(totals.decode)},
+      {"blocked_ms", millis(totals.blocked)},
+      {"slept_ms", millis(totals.slept)},
+      {"encode_ms", millis(totals.encode)},
+      {"write_ms", millis(totals.write)},
+      {"snapshot_hold_ms", hold ? Json(sys::Millis(*hold)) : Json(nullptr)},
       {"peak_rss_bytes", report.peak_rss_bytes},
   };
-  nlohmann::ordered_json harm = nlohmann::ordered_json::object();
+  Json harm = Json::object();
   for (const pg::HarmMetric& metric : report.harm.metrics) harm[metric.metric] = metric.delta;
   json["harm"] = std::move(harm);
   json["harm_absent"] = report.harm.absent_reasons;
-  if (report.error.has_value()) {
-    json["error_class"] = CodeName(report.error->code);
-    json["error_message"] = report.error->message;
-  }
+  if (report.error.has_value()) AddError(*report.error, json);
   return json.dump(-1, ' ', false, kReplace);
 }
 

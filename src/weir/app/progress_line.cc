@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <string_view>
 
 #include "weir/base/units.h"
 
@@ -19,7 +20,9 @@ constexpr sys::Duration kLineInterval = std::chrono::seconds(10);
 
 ProgressStyle ChooseProgressStyle(bool quiet) {
   if (quiet) return ProgressStyle::kNone;
-  return isatty(STDERR_FILENO) != 0 ? ProgressStyle::kBar : ProgressStyle::kLines;
+  const char* const term = std::getenv("TERM");
+  const bool redraws = term != nullptr && *term != '\0' && std::string_view(term) != "dumb";
+  return redraws && isatty(STDERR_FILENO) != 0 ? ProgressStyle::kBar : ProgressStyle::kLines;
 }
 
 std::string ProgressText(const std::string& name, int64_t rows, int64_t expected_rows,

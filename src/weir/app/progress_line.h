@@ -15,7 +15,7 @@ enum class ProgressStyle {
   kLines,  ///< Not a terminal: a line every ten seconds.
 };
 
-/// kBar on a terminal, kLines elsewhere, kNone when `quiet`.
+/// kBar on a terminal that TERM says can be redrawn, kLines elsewhere, kNone when `quiet`.
 ProgressStyle ChooseProgressStyle(bool quiet);
 
 /// Lives as long as the export does; the last line is wiped when it goes.

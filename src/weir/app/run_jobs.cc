@@ -15,7 +15,7 @@
 namespace weir::app {
 namespace {
 
-constexpr std::array<int, 8> kWorstFirst = {143, 130, 3, 4, 64, 1, 2, 0};
+constexpr std::array<int, 9> kWorstFirst = {143, 130, 129, 3, 4, 64, 1, 2, 0};
 
 // Which of two exit codes says more to who started us.
 int Worse(int a, int b) {
@@ -48,6 +48,17 @@ void Show(const extract::ExportReport& report, const OutputStyle& style) {
   }
 }
 
+// The report of an export of which no run was recorded.
+extract::ExportReport NotRun(const extract::ExportJob& job, Error error) {
+  extract::ExportReport report;
+  report.name = job.name;
+  report.folder = job.folder;
+  report.status = error.code == Code::kCancelled ? ledger::RunStatus::kInterrupted
+                                                 : ledger::RunStatus::kFailed;
+  report.error = std::move(error);
+  return report;
+}
+
 // A throttle that someone wrote is obeyed, and its price told.
 void ShowPrice(const extract::ExportJob& job, const OutputStyle& style) {
   if (job.options.pace.throttle_ms == 0 || style.quiet) return;
@@ -57,6 +68,19 @@ void ShowPrice(const extract::ExportJob& job, const OutputStyle& style) {
           FormatCount(job.options.pace.batch_size),
           FormatDuration(std::chrono::duration_cast<std::chrono::milliseconds>(
               job.options.pace.RestAfter(1'000'000))));
+}
+
+extract::ExportReport RunOne(const extract::ExportJob& job, int index,
+                             const extract::RunContext& context, const OutputStyle& style) {
+  if (context.stop.asked()) {
+    return NotRun(job, Fail(Code::kCancelled, "not begun: stopped on request"));
+  }
+  ShowPrice(job, style);
+  extract::Progress progress;
+  const ProgressLine line(job.name, progress, ChooseProgressStyle(style.quiet || style.json),
+                          context.clock);
+  auto report = extract::RunExport(job, index, context, progress);
+  return report.ok() ? std::move(report).value() : NotRun(job, std::move(report).error());
 }
 
 }  // namespace
@@ -111,28 +135,20 @@ int RunJobs(std::vector<extract::ExportJob> jobs, const std::string& state_path,
                                     workshop.clock,         workshop.stop,
                                     workshop.blocks,        extract::NewRunGroupId(workshop.clock)};
   int code = 0;
+  std::vector<std::string> absent;  // Each reason once, however many tables share it.
   for (size_t index = 0; index < jobs.size(); ++index) {
-    if (workshop.stop.asked()) {
-      const Error skipped = Fail(Code::kCancelled, "export {}: not begun: stopped on request",
-                                 jobs[index].name);
-      return Worse(code, Report(skipped, workshop.stop));
-    }
-    ShowPrice(jobs[index], style);
-    extract::Progress progress;
-    auto report = [&] {
-      const ProgressLine line(jobs[index].name, progress,
-                              ChooseProgressStyle(style.quiet || style.json), workshop.clock);
-      return extract::RunExport(jobs[index], static_cast<int>(index) + 1, context, progress);
-    }();
-    if (!report.ok()) {
-      code = Worse(code, Report(report.error()));
-      continue;
-    }
-    LogDebug("{}: {} charged to the budget at most, {} kept", report.value().name,
+    const extract::ExportReport report =
+        RunOne(jobs[index], static_cast<int>(index) + 1, context, style);
+    LogDebug("{}: {} charged to the budget at most, {} kept", report.name,
              FormatBytes(workshop.budget.peak_bytes()), FormatBytes(workshop.blocks.kept_bytes()));
-    Show(report.value(), style);
-    code = Worse(code, CodeOf(report.value(), workshop.stop));
+    Show(report, style);
+    code = Worse(code, CodeOf(report, workshop.stop));
+    if (report.error.has_value()) continue;
+    for (const std::string& reason : report.harm.absent_reasons) {
+      if (std::find(absent.begin(), absent.end(), reason) == absent.end()) absent.push_back(reason);
+    }
   }
+  if (!style.json && !style.quiet) std::fputs(AbsentText(absent).c_str(), stdout);
   return code;
 }
 

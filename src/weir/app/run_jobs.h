@@ -21,7 +21,7 @@ void ApplyTuning(const config::Tuning& tuning, extract::ExportJob& job);
 
 /// Runs `jobs` with the ledger `state_path`. A failed export does not keep later ones from running;
 /// a signal does. Returns 0, or the exit code of the worst failure: 3 before 4, 64, 1 and 2; and
-/// 130 or 143 after a signal.
+/// 129, 130 or 143 after a signal.
 int RunJobs(std::vector<extract::ExportJob> jobs, const std::string& state_path,
             const OutputStyle& style, Workshop& workshop);
 

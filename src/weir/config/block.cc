@@ -40,11 +40,12 @@ std::string Listed(std::span<const Word> words) {
 }  // namespace
 
 Result<Block> Block::Of(const Node& node, std::string where, const BlockKind& kind,
-                        const Context& context) {
+                        const Context& context, const Choice& choice) {
   Block block(node, std::move(where), context);
   if (node.kind != Node::Kind::kMap) {
     return block.Wrong(fmt::format("expected a block of keys, found {}", Found(node)));
   }
+  if (!choice.words.empty()) WEIR_DO(block.OneOf(choice.key, choice.words));
   for (const Entry& entry : node.entries) WEIR_DO(block.CheckKey(entry, kind));
   return block;
 }
@@ -173,10 +174,11 @@ Result<std::optional<size_t>> Block::OneOf(std::string_view key,
   return Expected(key, Listed(words));
 }
 
-Result<std::optional<Block>> Block::Inner(std::string_view key, const BlockKind& kind) const {
+Result<std::optional<Block>> Block::Inner(std::string_view key, const BlockKind& kind,
+                                          const Choice& choice) const {
   const Node* value = Find(key);
   if (value == nullptr) return std::optional<Block>();
-  WEIR_TRY(Block block, Of(*value, PathOf(key), kind, *context_));
+  WEIR_TRY(Block block, Of(*value, PathOf(key), kind, *context_, choice));
   return std::optional(std::move(block));
 }
 

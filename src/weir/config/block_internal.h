@@ -29,6 +29,12 @@ struct Word {
   Support support = Support::kNow;
 };
 
+/// A key whose word decides what the other keys of its block mean.
+struct Choice {
+  std::string_view key;
+  std::span<const Word> words;
+};
+
 /// One block. Reads give nothing when the key is absent; a key without a value is an error.
 ///
 /// Errors:   kUsage throughout.
@@ -36,9 +42,10 @@ struct Word {
 class Block {
  public:
   /// Checks that `node` is a block whose keys `kind` knows and this version supports. `where` is
-  /// its path, "exports[0].tuning", empty for the whole file.
+  /// its path, "exports[0].tuning", empty for the whole file. A `choice` that this version does not
+  /// obey is refused first: the keys that go with it are not to blame.
   static Result<Block> Of(const Node& node, std::string where, const BlockKind& kind,
-                          const Context& context);
+                          const Context& context, const Choice& choice = {});
 
   bool Has(std::string_view key) const { return Find(key) != nullptr; }
   const Node* Find(std::string_view key) const;
@@ -55,7 +62,8 @@ class Block {
   /// The index of the word that the key is set to.
   Result<std::optional<size_t>> OneOf(std::string_view key, std::span<const Word> words) const;
   /// The block under `key`.
-  Result<std::optional<Block>> Inner(std::string_view key, const BlockKind& kind) const;
+  Result<std::optional<Block>> Inner(std::string_view key, const BlockKind& kind,
+                                     const Choice& choice = {}) const;
 
   /// "FILE: 'parallel: 4' (line 7) is not supported yet by this version of weir; write ...".
   Error NotYet(std::string_view key, std::string_view value, std::string_view instead) const;

@@ -116,7 +116,7 @@ struct SourceRead {
 
 Result<SourceRead> ReadSource(const Block& root) {
   SourceRead read;
-  WEIR_TRY(const auto block, root.Inner("source", kSourceBlock));
+  WEIR_TRY(const auto block, root.Inner("source", kSourceBlock, {"type", kSourceTypes}));
   if (!block.has_value()) return root.Wrong("source", "is missing; say where to read from");
   WEIR_TRY(const auto type, block->OneOf("type", kSourceTypes));
   if (!type.has_value()) return block->Wrong("type", "is missing; write type: postgres");
@@ -274,7 +274,8 @@ Status CheckPlaceholders(const Block& block, std::string_view path) {
 }
 
 Status ReadDestination(const Block& parent, ExportConfig& one) {
-  WEIR_TRY(const auto block, parent.Inner("destination", kDestinationBlock));
+  WEIR_TRY(const auto block,
+           parent.Inner("destination", kDestinationBlock, {"type", kDestinationTypes}));
   if (!block.has_value()) {
     return parent.Wrong("destination", "is missing; write {type: local, path: FOLDER}");
   }
@@ -359,7 +360,7 @@ Status ReadExports(const Block& root, const SourceRead& source, Config& config) 
   std::map<std::string, int> lines;
   for (size_t i = 0; i < list->items.size(); ++i) {
     WEIR_TRY(const Block block, Block::Of(list->items[i], fmt::format("exports[{}]", i),
-                                          kExportBlock, root.context()));
+                                          kExportBlock, root.context(), {"mode", kModes}));
     WEIR_TRY(ExportConfig one, ReadExport(block, source));
     const auto [first, fresh] = lines.emplace(one.name, one.line);
     if (!fresh) {

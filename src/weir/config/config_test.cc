@@ -552,6 +552,11 @@ TEST(Config, WrongExportsAreRefusedWithPlaceAndRemedy) {
        "'exports[0].destination.type' (line 2, column 57): is missing; write type: local"},
       {"{name: a, table: t, format: csv, destination: {type: s3}}",
        "'type: s3' (line 2) is not supported yet by this version of weir; write 'type: local'"},
+      {"{name: a, table: t, format: csv, destination: {bucket: b, type: s3}}",
+       "'type: s3' (line 2) is not supported yet by this version of weir; write 'type: local'"},
+      {"{name: a, cursor_column: id, mode: incremental, table: t}",
+       "'mode: incremental' (line 2) is not supported yet by this version of weir; write "
+       "'mode: full'"},
       {"{name: a, table: t, format: csv, destination: {type: local}}",
        "'exports[0].destination.path' (line 2, column 57): is missing; name the folder to write "
        "to"},

@@ -160,6 +160,8 @@ std::string Effective(const Parameters& parameters, const std::string& key,
 
 bool NeedsTls(const Parameters& parameters, const GetEnv& get_env) {
   const std::string mode = Effective(parameters, "sslmode", "PGSSLMODE", get_env);
+  const auto written = parameters.find("sslmode");
+  if (written != parameters.end() && written->second == "disable") return false;  // It is meant.
   if (mode == "require" || mode == "verify-ca" || mode == "verify-full") return false;
   if (!Effective(parameters, "service", "PGSERVICE", get_env).empty()) return true;
   // hostaddr is where the bytes go; host is then only a name to verify.
@@ -167,6 +169,10 @@ bool NeedsTls(const Parameters& parameters, const GetEnv& get_env) {
   if (!address.empty()) return !AllStayHere(address);
   return !AllStayHere(Effective(parameters, "host", "PGHOST", get_env));
 }
+
+constexpr std::string_view kInTheClear =
+    "the host is remote and nothing asks for TLS, so the password and the rows would cross the "
+    "network in the clear";
 
 // value as libpq's keyword strings take it.
 std::string Quoted(std::string_view value) {
@@ -235,11 +241,19 @@ Result<Connection> ResolveConnection(const SourceConfig& source, sys::Files& fil
   }
   if (!source.tls.has_value() && NeedsTls(*parameters, get_env)) {
     return Fail(Code::kUsage,
-                "source: the host is remote and nothing asks for TLS, so the password and the rows "
-                "would cross the network in the clear; add tls: {{mode: verify-full}} to the "
-                "source");
+                "source: {}; add tls: {{mode: verify-full}} to the source, or {{mode: disable}} to "
+                "accept that",
+                kInTheClear);
   }
   return Connection{Secret(std::move(conninfo)), source.tls};
+}
+
+Status CheckTls(const std::string& conninfo, const GetEnv& get_env) {
+  const auto parameters = Parse(conninfo);
+  if (parameters.has_value() && !NeedsTls(*parameters, get_env)) return Ok();
+  return Fail(Code::kUsage,
+              "{}; end the URL with ?sslmode=require, or with ?sslmode=disable to accept that",
+              kInTheClear);
 }
 
 }  // namespace weir::config

@@ -19,11 +19,16 @@ struct Connection {
 
 /// Finds the connection that `source` describes: reads url_env, url_file and password_env.
 ///
-/// Refused: a host that is neither loopback nor a Unix socket, when there is no tls block and
-/// neither the URL nor PGSSLMODE asks for require, verify-ca or verify-full. PGHOST, PGHOSTADDR and
-/// PGSERVICE count where the source names no host; a service file's host is taken for remote.
+/// Refused where there is no tls block: what CheckTls refuses.
 /// Errors: kUsage, naming the key or variable, never its value.
 Result<Connection> ResolveConnection(const SourceConfig& source, sys::Files& files,
                                      const GetEnv& get_env);
+
+/// Refuses a connection string that leads over a network in the clear unasked: to a host that is
+/// neither loopback nor a Unix socket, when neither it nor PGSSLMODE asks for require, verify-ca or
+/// verify-full, and it does not say sslmode=disable itself. PGHOST, PGHOSTADDR and PGSERVICE count
+/// where it names no host; a service file's host is taken for remote.
+/// Errors: kUsage; the remedy is in the words of a URL.
+Status CheckTls(const std::string& conninfo, const GetEnv& get_env);
 
 }  // namespace weir::config

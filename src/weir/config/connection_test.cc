@@ -64,6 +64,7 @@ TEST(Connection, OnlyHostsOnThisMachineGoWithoutTls) {
       {"postgres://localhost/x?hostaddr=10.0.0.1", kNeedsTls},
       {"postgres://db/x?hostaddr=127.0.0.1", kLeads},
       {"postgres://db/x?sslmode=prefer", kNeedsTls},
+      {"postgres://db/x?sslmode=disable", kLeads},  // Written out, so it is meant.
       {"postgres://db/x?sslmode=verify-full", kLeads},
       {"postgres://db/x?ssl=true", kLeads},
       {"host=db sslmode=require", kLeads},
@@ -76,13 +77,17 @@ TEST(Connection, OnlyHostsOnThisMachineGoWithoutTls) {
       {"host='db", kMalformed},
       {"hunter2", kMalformed},
   };
-  for (const Row& row : table) EXPECT_EQ(VerdictOn(row.url), row.verdict) << row.url;
+  for (const Row& row : table) {
+    EXPECT_EQ(VerdictOn(row.url), row.verdict) << row.url;
+    EXPECT_EQ(CheckTls(row.url, EnvOf({})).ok(), row.verdict == kLeads) << row.url;
+  }
 }
 
 TEST(Connection, TheEnvironmentCountsWhereTheUrlIsSilent) {
   using enum Verdict;
   EXPECT_EQ(VerdictOn("postgresql:///x", {{"PGHOST", "db"}}), kNeedsTls);
   EXPECT_EQ(VerdictOn("postgresql:///x", {{"PGHOST", "db"}, {"PGSSLMODE", "verify-ca"}}), kLeads);
+  EXPECT_EQ(VerdictOn("postgresql:///x", {{"PGHOST", "db"}, {"PGSSLMODE", "disable"}}), kNeedsTls);
   EXPECT_EQ(VerdictOn("postgresql://localhost/x", {{"PGHOST", "db"}}), kLeads);
   EXPECT_EQ(VerdictOn("postgresql://localhost/x", {{"PGHOSTADDR", "10.0.0.1"}}), kNeedsTls);
   EXPECT_EQ(VerdictOn("postgresql://localhost/x", {{"PGSERVICE", "shop"}}), kNeedsTls);
@@ -116,7 +121,8 @@ TEST(Connection, StructuredFieldsAreQuotedForLibpq) {
   source.host = "db.example";
   EXPECT_EQ(Resolve(source, {{"PW", "x"}}).error().message,
             "source: the host is remote and nothing asks for TLS, so the password and the rows "
-            "would cross the network in the clear; add tls: {mode: verify-full} to the source");
+            "would cross the network in the clear; add tls: {mode: verify-full} to the source, or "
+            "{mode: disable} to accept that");
 }
 
 TEST(Connection, UrlsComeFromVariablesAndFiles) {

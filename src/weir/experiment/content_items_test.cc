@@ -44,11 +44,12 @@ int64_t ParquetBytes(const std::string& url, const test::TempFolder& folder) {
     return file::NewParquetWriter(files, folder.Path("a.parquet"), "a.parquet", schema, "{}", {},
                                   blocks);
   };
-  const auto totals = extract::ExportTable(*source.value(), new_writer, {}, blocks, clock, never,
-                                           progress);
-  EXPECT_TRUE(totals.ok()) << totals.error().message;
-  EXPECT_EQ(totals.value().rows, kSampleRows);
-  return totals.value().parts.at(0).bytes;
+  extract::ExportTotals totals;
+  const auto exported = extract::ExportTable(*source.value(), new_writer, {}, blocks, clock, never,
+                                             progress, totals);
+  EXPECT_TRUE(exported.ok()) << exported.error().message;
+  EXPECT_EQ(totals.rows, kSampleRows);
+  return totals.parts.at(0).bytes;
 }
 
 TEST(ContentItems, HasTheSizesOfTheThrottleExperiment) {

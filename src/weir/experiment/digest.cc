@@ -36,6 +36,12 @@ Result<std::string> DigestOfTable(const std::string& url, const std::string& tab
 Result<std::string> DigestOfFiles(sys::Files& files, const std::string& folder,
                                   mem::BlockAllocator& blocks, const sys::Stop& stop) {
   WEIR_TRY(const file::Manifest manifest, file::ReadManifest(files, folder));
+  if (manifest.format != "parquet") {
+    return Fail(Code::kInvalid,
+                "'{}' holds {} files, and a digest reads Parquet only; export with --format "
+                "parquet",
+                folder, manifest.format);
+  }
   file::ContentHash hash;
   for (const file::FilePart& part : manifest.parts) {
     WEIR_TRY(const auto reader,

@@ -74,9 +74,8 @@ Result<Summary> ReadSummary(const std::string& output, int64_t rows) {
 
 // The harm that the only run of a state file recorded. A metric that is not there stays absent.
 Result<Cell> ReadHarm(const std::string& state_path, sys::Clock& clock) {
-  WEIR_TRY(const auto opened,
-           ledger::OpenSqliteLedger(state_path, clock, ledger::IfMissing::kRefuse));
-  WEIR_TRY(const auto harm, opened.ledger->HarmOf({}));
+  WEIR_TRY(const auto state, ledger::ReadSqliteLedger(state_path, clock));
+  WEIR_TRY(const auto harm, state->HarmOf({}));
   Cell cell;
   for (const ledger::HarmRow& row : harm) {
     for (const HarmKey& known : kHarmKeys) {

@@ -31,9 +31,19 @@ class PartWriter {
   }
 
   std::vector<file::FilePart> TakeParts() { return std::move(parts_); }
-  const file::WriteTimes& times() const { return times_; }
+  /// Of all parts, the open one too.
+  file::WriteTimes times() const {
+    file::WriteTimes times = times_;
+    if (writer_ != nullptr) Add(writer_->times(), times);
+    return times;
+  }
 
  private:
+  static void Add(const file::WriteTimes& spent, file::WriteTimes& times) {
+    times.encode_nanos += spent.encode_nanos;
+    times.write_nanos += spent.write_nanos;
+  }
+
   Status OpenPart() {
     WEIR_TRY(writer_, new_writer_(static_cast<int>(parts_.size())));
     return Ok();
@@ -42,9 +52,7 @@ class PartWriter {
   Status FinishPart() {
     if (writer_ == nullptr) return Ok();
     WEIR_TRY(file::FilePart part, writer_->Finish());
-    const file::WriteTimes spent = writer_->times();
-    times_.encode_nanos += spent.encode_nanos;
-    times_.write_nanos += spent.write_nanos;
+    Add(writer_->times(), times_);
     finished_bytes_ += part.bytes;
     progress_.written_bytes = finished_bytes_;
     parts_.push_back(std::move(part));
@@ -67,8 +75,8 @@ Status CheckBudget(mem::BlockAllocator& blocks, int64_t row) {
   const int64_t used_bytes = budget.used_bytes() - blocks.kept_bytes();
   if (used_bytes <= budget.limit_bytes()) return Ok();
   return Fail(Code::kExhausted,
-              "at row {} memory reached {}, over the limit of {}; raise memory_threshold_mb or "
-              "leave a wide column out",
+              "at row {} memory reached {}, over the limit of {}; raise memory_threshold_mb in "
+              "weir.yaml or leave a wide column out",
               row, FormatBytes(used_bytes), FormatBytes(budget.limit_bytes()));
 }
 
@@ -87,6 +95,13 @@ class Receiver {
 
   Status Run(ChunkQueue& queue, ExportTotals& totals) {
     const sys::Duration start = clock_.Now();
+    Status done = Receive(queue, totals);
+    totals.copy = clock_.Now() - start;
+    return done;
+  }
+
+ private:
+  Status Receive(ChunkQueue& queue, ExportTotals& totals) {
     pg::Connection& connection = source_.connection();
     WEIR_DO(source_.StartCopy(options_.byte_timeout, &totals.wait));
     const int64_t chunk_bytes = std::min(kChunkBytes, options_.batch_bytes);
@@ -101,18 +116,16 @@ class Receiver {
         ended = message.empty();
         if (ended) break;
         if (message.size() > kTrailerBytes) ++rows;
+        totals.read_bytes += std::ssize(message);
         chunk.Append(message, connection.TakeCopyMemory());
       }
       rows_ += rows;
-      totals.read_bytes += chunk.bytes();
       WEIR_DO(HandOver(std::move(chunk), queue, totals));
       if (!ended) Rest(rows, totals);
     }
-    totals.copy = clock_.Now() - start;
     return Ok();
   }
 
- private:
   Status HandOver(CopyChunk chunk, ChunkQueue& queue, ExportTotals& totals) {
     progress_.read_bytes = totals.read_bytes;
     WEIR_DO(CheckBudget(blocks_, rows_));
@@ -157,31 +170,47 @@ class Encoder {
         blocks_(blocks),
         clock_(clock),
         progress_(progress),
-        parser_(source.columns(), blocks, options.max_value_bytes),
+        parser_(source.columns(), blocks, options.max_value_bytes,
+                std::string(source.leave_out())),
         writer_(new_writer, options, progress) {}
 
   Status Run(ChunkQueue& queue, ExportTotals& totals) {
     sys::Duration worked{0};
-    while (auto chunk = queue.Pop()) {
-      const sys::Duration start = clock_.Now();
-      WEIR_DO(chunk->Drain([&](Bytes piece) { return Take(piece, totals); }));
-      worked += clock_.Now() - start;
-    }
-    if (queue.aborted()) return Ok();  // The receiver knows why.
-    const sys::Duration start = clock_.Now();
-    WEIR_DO(parser_.End(), "{}", source_name_);
-    if (parser_.batch_rows() > 0) WEIR_DO(WriteBatch(totals));
-    WEIR_DO(writer_.Finish());
-    worked += clock_.Now() - start;
+    Status done = Encode(queue, totals, worked);
+    const file::WriteTimes times = writer_.times();
     totals.rows = parser_.row_count();
-    totals.parts = writer_.TakeParts();
-    totals.encode = std::chrono::nanoseconds(writer_.times().encode_nanos);
-    totals.write = std::chrono::nanoseconds(writer_.times().write_nanos);
+    totals.encode = std::chrono::nanoseconds(times.encode_nanos);
+    totals.write = std::chrono::nanoseconds(times.write_nanos);
     totals.decode = worked - totals.encode - totals.write;
-    return Ok();
+    return done;
   }
 
  private:
+  // `worked` becomes the time not spent waiting for chunks.
+  Status Encode(ChunkQueue& queue, ExportTotals& totals, sys::Duration& worked) {
+    const auto timed = [&](auto work) {
+      const sys::Duration start = clock_.Now();
+      Status done = work();
+      worked += clock_.Now() - start;
+      return done;
+    };
+    while (auto chunk = queue.Pop()) {
+      WEIR_DO(timed([&] {
+        return chunk->Drain([&](Bytes piece) { return Take(piece, totals); });
+      }));
+    }
+    if (queue.aborted()) return Ok();  // The receiver knows why.
+    return timed([&] { return FinishAll(totals); });
+  }
+
+  Status FinishAll(ExportTotals& totals) {
+    WEIR_DO(parser_.End(), "{}", source_name_);
+    if (parser_.batch_rows() > 0) WEIR_DO(WriteBatch(totals));
+    WEIR_DO(writer_.Finish());
+    totals.parts = writer_.TakeParts();
+    return Ok();
+  }
+
   // A full batch is written when the piece that filled it is freed: a value of 50 MB should not be
   // held once more meanwhile.
   Status Take(Bytes piece, ExportTotals& totals) {
@@ -222,12 +251,12 @@ class Encoder {
 
 }  // namespace
 
-Result<ExportTotals> ExportTable(Source& source, const NewWriter& new_writer,
-                                 const ExportOptions& options, mem::BlockAllocator& blocks,
-                                 sys::Clock& clock, const sys::Stop& stop, Progress& progress) {
+Status ExportTable(Source& source, const NewWriter& new_writer, const ExportOptions& options,
+                   mem::BlockAllocator& blocks, sys::Clock& clock, const sys::Stop& stop,
+                   Progress& progress, ExportTotals& totals) {
   progress.expected_rows = source.size().estimated_rows;
   ChunkQueue queue(kQueueBytes);
-  ExportTotals totals;  // Each side writes its own members.
+  totals = {};  // Each side writes its own members.
   Status encoded;
   std::thread encoding([&] {
     Encoder encoder(source, new_writer, options, blocks, clock, progress);
@@ -247,7 +276,7 @@ Result<ExportTotals> ExportTable(Source& source, const NewWriter& new_writer,
   encoding.join();
   if (!encoded.ok()) return std::move(encoded).error();
   if (!received.ok()) return std::move(received).error().In(source.name());
-  return totals;
+  return Ok();
 }
 
 }  // namespace weir::extract

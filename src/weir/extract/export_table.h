@@ -2,6 +2,7 @@
 // ExportTable: one source into the files of one folder. Receiving overlaps with decoding, encoding
 // and writing.
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -41,14 +42,15 @@ struct ExportOptions {
 using NewWriter =
     std::function<Result<std::unique_ptr<file::TableWriter>>(int part)>;
 
-/// What one export did, and where its time went.
+/// What one export did, and where its time went; of one that failed, as far as it came.
 struct ExportTotals {
-  std::vector<file::FilePart> parts;
-  int64_t rows = 0;
+  std::vector<file::FilePart> parts;  ///< None when it failed.
+  int64_t rows = 0;            ///< Taken out of the stream; it may have brought more.
   int64_t read_bytes = 0;      ///< Of the COPY stream.
   int64_t batches = 0;
   int64_t wide_batches = 0;    ///< Over max_batch_bytes.
-  sys::Duration copy{0};       ///< From COPY's start to its end: the longest statement.
+  std::optional<sys::Duration> copy;  ///< From COPY's start to its end: the longest statement.
+                                      ///< Absent: it was not begun, so the rest is unknown.
   sys::Duration wait{0};       ///< Receiver waiting for the source.
   sys::Duration blocked{0};    ///< Receiver waiting for room in the queue.
   sys::Duration slept{0};      ///< Receiver resting, as the pace says.
@@ -57,13 +59,14 @@ struct ExportTotals {
   sys::Duration write{0};      ///< Encoder in the file system.
 };
 
-/// Reads `source` to its end. Uses this thread to receive and one more for the rest.
+/// Reads `source` to its end. Uses this thread to receive and one more for the rest. `totals` is
+/// filled in also when it fails.
 ///
 /// Errors: of the connection, the parser and the writer; the first one wins. kCancelled when `stop`
 ///         was asked for; the server's query is then cancelled. Files already begun are left for
 ///         OutputFolder to remove.
-Result<ExportTotals> ExportTable(Source& source, const NewWriter& new_writer,
-                                 const ExportOptions& options, mem::BlockAllocator& blocks,
-                                 sys::Clock& clock, const sys::Stop& stop, Progress& progress);
+Status ExportTable(Source& source, const NewWriter& new_writer, const ExportOptions& options,
+                   mem::BlockAllocator& blocks, sys::Clock& clock, const sys::Stop& stop,
+                   Progress& progress, ExportTotals& totals);
 
 }  // namespace weir::extract

@@ -45,7 +45,8 @@ class ExportTableTest : public testing::Test {
   Result<ExportTotals> Run(Source& source, const NewWriter& writers,
                            const ExportOptions& options = {}) {
     Progress progress;
-    return ExportTable(source, writers, options, blocks_, clock_, stop_, progress);
+    WEIR_DO(ExportTable(source, writers, options, blocks_, clock_, stop_, progress, totals_));
+    return totals_;
   }
   // What a client reads, in the table's order: each value as PostgreSQL's output function prints
   // it.
@@ -83,6 +84,7 @@ class ExportTableTest : public testing::Test {
   mem::Budget budget_{"test", mem::kUnlimited};
   mem::BlockAllocator blocks_{budget_, 0};
   std::unique_ptr<pg::Connection> connection_;
+  ExportTotals totals_;  // Of the last Run(), failed ones too.
 };
 
 // RFC 4180 records: an empty field is NULL, a quoted one is text. Ends of line are \n or \r\n.
@@ -362,6 +364,9 @@ TEST_F(ExportTableTest, AnErrorOnTheServerIsReportedWithItsPlace) {
   EXPECT_EQ(totals.error().code, Code::kInvalid);
   EXPECT_TRUE(totals.error().message.starts_with("public.v: after ")) << totals.error().message;
   EXPECT_TRUE(totals.error().message.ends_with(" rows: division by zero"));
+  EXPECT_GT(totals_.read_bytes, 0);
+  EXPECT_GT(totals_.copy.value().count(), 0);
+  EXPECT_GT(totals_.wait.count(), 0);
 }
 
 TEST_F(ExportTableTest, AWriterThatFailsEndsTheReadWithItsOwnError) {
@@ -380,6 +385,12 @@ TEST_F(ExportTableTest, AWriterThatFailsEndsTheReadWithItsOwnError) {
     ASSERT_FALSE(totals.ok());
     EXPECT_EQ(totals.error().code, Code::kExhausted);
     EXPECT_EQ(totals.error().message, "the disk is full");
+    EXPECT_GT(totals_.batches, 0);
+    EXPECT_GT(totals_.rows, 0);
+    EXPECT_GT(totals_.read_bytes, 10'000);
+    EXPECT_GT(totals_.decode.count(), 0);
+    EXPECT_GT(totals_.copy.value().count(), 0);
+    EXPECT_TRUE(totals_.parts.empty());
   }
 }
 
@@ -406,7 +417,7 @@ TEST_F(ExportTableTest, AValueOverTheLimitNamesColumnAndRow) {
   ASSERT_FALSE(totals.ok());
   EXPECT_EQ(totals.error().message,
             "public.t: column big, row 1: a value of 1.9 MiB is over max_value_mb (1.0 MiB); raise "
-            "it or leave the column out");
+            "it in weir.yaml or leave the column out with --exclude");
 }
 
 // Only a row that is too wide is blamed, not many small ones that decode to more than they took.
@@ -441,7 +452,7 @@ TEST_F(ExportTableTest, TheReceiverLooksAtTheBudgetItself) {
   ExportOptions options;
   options.batch_bytes = 1;
   const NewWriter writers = [&](int part) -> Result<std::unique_ptr<file::TableWriter>> {
-    while (budget_.used_bytes() <= budget_.limit_bytes()) std::this_thread::yield();
+    while (budget_.peak_bytes() <= budget_.limit_bytes()) std::this_thread::yield();
     return CsvWriters(*source)(part);
   };
   budget_.SetLimit(2 << 20);

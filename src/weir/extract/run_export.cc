@@ -56,11 +56,8 @@ std::string_view FormatName(Format format) { return format == Format::kCsv ? "cs
 Status Run::ReadSource() {
   WEIR_TRY(const auto source, Source::Open(job_.source, context_.stop));
   source_opened_ = true;
-  WEIR_DO(CheckSpace(source->size()));
-  WEIR_TRY(output_, file::OutputFolder::Open(context_.files, job_.folder, report_.run_id));
-  Describe(*source);
   auto read = Read(*source);
-  report_.snapshot_hold = source->snapshot_hold();
+  report_.snapshot_hold = std::max(report_.snapshot_hold, std::optional(source->snapshot_hold()));
   return read;
 }
 
@@ -77,9 +74,12 @@ void Run::Describe(const Source& source) {
 }
 
 Status Run::Read(Source& source) {
+  WEIR_DO(CheckSpace(source.size()));
+  WEIR_TRY(output_, file::OutputFolder::Open(context_.files, job_.folder, report_.run_id));
+  Describe(source);
   const NewWriter new_writer = [this](int part) { return NewPart(part); };
-  WEIR_TRY(report_.totals, ExportTable(source, new_writer, job_.options, context_.blocks,
-                                       context_.clock, context_.stop, progress_));
+  WEIR_DO(ExportTable(source, new_writer, job_.options, context_.blocks, context_.clock,
+                      context_.stop, progress_, report_.totals));
   if (report_.totals.wide_batches > 0) {
     LogWarn("export {}: {} batches took more than max_batch_memory_mb ({})", job_.name,
             report_.totals.wide_batches, FormatBytes(job_.options.max_batch_bytes));
@@ -136,8 +136,21 @@ ledger::RunStart StartOf(const ExportJob& job, const ExportReport& report,
   return start;
 }
 
+// What was counted; absent where no COPY was begun.
+void AddTotals(const ExportTotals& totals, ledger::RunEnd& end) {
+  if (!totals.copy.has_value()) return;
+  end.total_rows = totals.rows;
+  end.bytes_read = totals.read_bytes;
+  end.batches = totals.batches;
+  if (totals.batches > 0) end.rows_per_batch = totals.rows / totals.batches;
+  end.slept_ms = sys::Millis(totals.slept);
+  end.source_wait_ms = sys::Millis(totals.wait);
+  end.decode_ms = sys::Millis(totals.decode);
+  end.encode_ms = sys::Millis(totals.encode);
+  end.write_ms = sys::Millis(totals.write);
+}
+
 ledger::RunEnd EndOf(const ExportReport& report) {
-  const ExportTotals& totals = report.totals;
   ledger::RunEnd end;
   end.status = report.status;
   if (report.error.has_value()) {
@@ -146,23 +159,16 @@ ledger::RunEnd EndOf(const ExportReport& report) {
   }
   if (report.status == ledger::RunStatus::kSkipped) end.skip_reason = "the source has no rows";
   end.duration_ms = sys::Millis(report.duration);
-  end.total_rows = totals.rows;
   end.peak_rss_mb = report.peak_rss_bytes / kMiB;
-  end.files_produced = static_cast<int64_t>(totals.parts.size());
-  end.files_committed = report.error.has_value() ? 0 : end.files_produced;
+  const auto files = static_cast<int64_t>(report.totals.parts.size());
+  if (!report.error.has_value() || files > 0) end.files_produced = files;
+  end.files_committed = report.error.has_value() ? 0 : files;
   end.bytes_written = report.written_bytes();
-  end.bytes_read = totals.read_bytes;
   end.retries = report.retries;
   for (const pg::HarmMetric& metric : report.harm.metrics) {
     if (metric.metric == "pg_temp_bytes") end.pg_temp_bytes_delta = metric.delta;
   }
-  end.batches = totals.batches;
-  end.rows_per_batch = totals.batches == 0 ? 0 : totals.rows / totals.batches;
-  end.slept_ms = sys::Millis(totals.slept);
-  end.source_wait_ms = sys::Millis(totals.wait);
-  end.decode_ms = sys::Millis(totals.decode);
-  end.encode_ms = sys::Millis(totals.encode);
-  end.write_ms = sys::Millis(totals.write);
+  AddTotals(report.totals, end);
   return end;
 }
 
@@ -182,6 +188,14 @@ Status Record(ledger::Ledger& ledger, const ExportReport& report) {
   return ledger.Finish(report.run_id, EndOf(report));
 }
 
+// An export named as its table says the name once.
+Status WithoutName(Status done, const std::string& name) {
+  if (done.ok()) return done;
+  Error error = std::move(done).error();
+  if (error.message.starts_with(name + ": ")) error.message.erase(0, name.size() + 2);
+  return error;
+}
+
 // Reads the source until that is done, fails for good, or has no retries left. `report` keeps the
 // longest snapshot of all tries, and the totals of the last.
 Result<std::unique_ptr<Run>> ReadWithRetries(const ExportJob& job, const RunContext& context,
@@ -189,16 +203,14 @@ Result<std::unique_ptr<Run>> ReadWithRetries(const ExportJob& job, const RunCont
                                              ExportReport& report) {
   bool opened = false;  // Once it was, it may be away for several tries.
   while (true) {
-    const sys::Duration longest_hold = report.snapshot_hold;
     report.totals = {};
     auto run = std::make_unique<Run>(job, context, meter, progress, report);
-    auto done = run->ReadSource();
-    report.snapshot_hold = std::max(report.snapshot_hold, longest_hold);
+    const Status done = WithoutName(run->ReadSource(), job.name);
     opened = opened || run->source_opened();
     if (done.ok()) return run;
     const bool again = done.error().code == Code::kUnavailable && opened &&
                        !run->output_refused() && report.retries < job.retry.max_retries;
-    if (!again) return std::move(done).error();
+    if (!again) return done.error();
     run.reset();
     ++report.retries;
     const sys::Duration pause = job.retry.PauseBefore(report.retries);
@@ -213,7 +225,7 @@ Result<std::unique_ptr<Run>> ReadWithRetries(const ExportJob& job, const RunCont
 }
 
 // Everything between Begin and Finish of the ledger. The harm is that of all tries, but for
-// longest_statement_ms, which a try that failed does not tell.
+// longest_statement_ms, which is the last try's.
 Status Perform(const ExportJob& job, const RunContext& context, Progress& progress,
                ExportReport& report) {
   const auto meter =
@@ -231,6 +243,7 @@ Status Perform(const ExportJob& job, const RunContext& context, Progress& progre
 
 int64_t ExportReport::written_bytes() const {
   int64_t bytes = 0;
+  if (error.has_value()) return 0;
   for (const file::FilePart& part : totals.parts) bytes += part.bytes;
   return bytes;
 }
@@ -262,6 +275,7 @@ Result<ExportReport> RunExport(ExportJob job, int index, const RunContext& conte
   report.peak_rss_bytes = sys::ReadProcessUsage().peak_rss_bytes;
   if (done.ok()) {
     const bool skipped = job.options.skip_empty && report.totals.parts.empty();
+    report.earlier_stands = skipped && context.files.Exists(job.folder);
     report.status = skipped ? ledger::RunStatus::kSkipped : ledger::RunStatus::kSuccess;
   } else {
     report.error = std::move(done).error();

@@ -43,14 +43,15 @@ struct ExportReport {
   std::string name;
   std::string folder;
   ledger::RunStatus status = ledger::RunStatus::kFailed;
+  bool earlier_stands = false;          ///< Skipped, and the folder holds an earlier export.
   std::optional<Error> error;           ///< Set unless status is success or skipped.
-  ExportTotals totals;
+  ExportTotals totals;                  ///< Of the last try, as far as it came.
   sys::Duration duration{0};
   int64_t retries = 0;
   int64_t peak_rss_bytes = 0;           ///< Of the whole process.
-  sys::Duration snapshot_hold{0};
+  std::optional<sys::Duration> snapshot_hold;  ///< The longest of all tries; absent: none was held.
   pg::HarmReport harm;
-  int64_t written_bytes() const;  ///< Of all parts.
+  int64_t written_bytes() const;  ///< Of all parts; zero unless they stand under their names.
 };
 
 /// "20261130T111535-3f9ac2": names a run of any number of exports. Unique by its random end.

@@ -57,7 +57,14 @@ Result<std::unique_ptr<Source>> Source::Open(const SourceRequest& request, const
   return source;
 }
 
+std::string_view Source::leave_out() const {
+  return asked_by_ == AskedBy::kFlags
+             ? "leave the column out with --exclude"
+             : "write a query that leaves the column out or casts it to text";
+}
+
 Status Source::Begin(const SourceRequest& request, const sys::Stop& stop) {
+  asked_by_ = request.asked_by;
   WEIR_TRY(connection_,
            pg::Connection::Open(request.target, request.settings.application_name, stop));
   return request.table.has_value() ? BeginTable(request, stop) : BeginQuery(request, stop);
@@ -158,11 +165,14 @@ Status Source::ChooseColumns(const SourceRequest& request,
                         IsJsonb(column.type)});
   }
   if (!denied.empty()) {
-    return Fail(Code::kInvalid,
-                "{}: this user may not SELECT {}; grant it, or leave these out with --exclude",
-                name_, Join(denied));
+    return Fail(Code::kInvalid, "{}: this user may not SELECT {}; grant it, or {}", name_,
+                Join(denied),
+                asked_by_ == AskedBy::kFlags ? "leave these out with --exclude"
+                                             : "write a query without these");
   }
-  if (!refused.empty()) return Fail(Code::kInvalid, "{}: column {}", name_, Join(refused));
+  if (!refused.empty()) {
+    return Fail(Code::kInvalid, "{}: column {}; {}", name_, Join(refused), leave_out());
+  }
   if (columns_.empty()) return Fail(Code::kInvalid, "{}: no columns are left to read", name_);
   return Ok();
 }

@@ -13,6 +13,12 @@
 
 namespace weir::extract {
 
+/// Who asked, so that messages name what there is to write.
+enum class AskedBy {
+  kFlags,  ///< A command line with --exclude.
+  kFile,   ///< A configuration, where a query leaves columns out.
+};
+
 /// What to read.
 struct SourceRequest {
   pg::Target target;
@@ -23,6 +29,7 @@ struct SourceRequest {
   std::string where;
   std::optional<int64_t> limit;
   pg::SessionSettings settings;
+  AskedBy asked_by = AskedBy::kFlags;
 };
 
 /// A source ready to be read, in a transaction that sees one moment.
@@ -43,6 +50,8 @@ class Source {
   const std::vector<std::string>& primary_key() const { return primary_key_; }
   const pg::SnapshotMark& mark() const { return mark_; }
   const pg::TableSize& size() const { return size_; }
+  /// How people leave out a column whose values cannot be taken: the end of a sentence.
+  std::string_view leave_out() const;
   pg::Connection& connection() { return *connection_; }
 
   /// COPY ... TO STDOUT of what was asked for; see Connection::StartCopyOut.
@@ -64,6 +73,7 @@ class Source {
   Status Snapshot();
 
   std::string name_;
+  AskedBy asked_by_ = AskedBy::kFlags;
   std::unique_ptr<pg::Connection> connection_;
   std::unique_ptr<pg::Connection> holder_;  // Holds the locks that connection_ could not take.
   std::string select_;

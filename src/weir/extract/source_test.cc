@@ -85,8 +85,13 @@ TEST_F(SourceTest, FieldIdsAreAttributeNumbers) {
 TEST_F(SourceTest, AllRefusedColumnsAreNamedAtOnce) {
   db_.Exec("CREATE TABLE t (a int, b interval, c point)");
   EXPECT_EQ(ColumnsOf(RequestOf("t")),
-            "public.t: column b (type interval is not supported yet; leave the column out with "
-            "--exclude), c (type point is not supported yet; leave the column out with --exclude)");
+            "public.t: column b (type interval is not supported yet), c (type point is not "
+            "supported yet); leave the column out with --exclude");
+  SourceRequest of_file = RequestOf("t");
+  of_file.asked_by = AskedBy::kFile;
+  EXPECT_EQ(ColumnsOf(of_file),
+            "public.t: column b (type interval is not supported yet), c (type point is not "
+            "supported yet); write a query that leaves the column out or casts it to text");
 }
 
 TEST_F(SourceTest, MissingTablesAreNamedWithTheirPlace) {

@@ -56,7 +56,9 @@ Result<std::optional<ByteLock>> ByteLock::TryTake(const std::string& path, int64
 }
 
 Result<bool> ByteLock::IsHeld(const std::string& path, int64_t offset) {
-  const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0 && errno == ENOENT) return false;
+  if (fd < 0 && errno == EACCES) return true;  // Someone else's: nobody here can say.
   if (fd < 0) return CannotLock(errno, path);
   const ByteLock closer(fd);
   struct flock region = WriteLockOn(offset);

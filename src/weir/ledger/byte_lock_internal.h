@@ -19,7 +19,7 @@ class ByteLock {
  public:
   /// The lock, or nothing when someone holds it.
   static Result<std::optional<ByteLock>> TryTake(const std::string& path, int64_t offset);
-  /// True when someone holds it. Takes nothing.
+  /// True when someone holds it, or when the lock file may not be read. Takes and makes nothing.
   static Result<bool> IsHeld(const std::string& path, int64_t offset);
 
   ~ByteLock();

@@ -19,6 +19,11 @@ constexpr const char* kSetUp =
     "PRAGMA trusted_schema = OFF;"
     "PRAGMA cache_size = -512;";  // KiB: the ledger is small, and so is its share of the memory.
 
+constexpr const char* kSetUpReading =
+    "PRAGMA query_only = ON;"
+    "PRAGMA trusted_schema = OFF;"
+    "PRAGMA cache_size = -512;";
+
 struct Reaction {
   Code code;
   const char* remedy;
@@ -44,27 +49,47 @@ Reaction ReactionTo(int primary_code) {
   }
 }
 
+// Who only reads sets nothing aside and gives back no journal.
+Reaction ReactionOfReader(int primary_code) {
+  switch (primary_code) {
+    case SQLITE_READONLY:
+      return {Code::kInvalid, "; a run died while it wrote there: run an export once to mend it"};
+    case SQLITE_PERM:
+    case SQLITE_AUTH:
+    case SQLITE_CANTOPEN: return {Code::kInvalid, "; give read rights on it and its folder"};
+    case SQLITE_CORRUPT:
+    case SQLITE_NOTADB:
+      return {Code::kInvalid, "; it is damaged or no state file: name another, or run an export"};
+    default: return ReactionTo(primary_code);
+  }
+}
+
 }  // namespace
 
-Database::Database(sqlite3* handle, std::string path) : handle_(handle), path_(std::move(path)) {}
+Database::Database(sqlite3* handle, std::string path, Access access)
+    : handle_(handle), path_(std::move(path)), access_(access) {}
 
 Database::~Database() { sqlite3_close_v2(handle_); }
 
-Result<std::unique_ptr<Database>> Database::Open(const std::string& path) {
+Result<std::unique_ptr<Database>> Database::Open(const std::string& path, Access access) {
+  const bool reading = access == Access::kRead;
   sqlite3* handle = nullptr;
-  const int opened = sqlite3_open_v2(path.c_str(), &handle,
-                                     SQLITE_OPEN_READWRITE | SQLITE_OPEN_FULLMUTEX, nullptr);
+  const int opened = sqlite3_open_v2(
+      path.c_str(), &handle,
+      (reading ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE) | SQLITE_OPEN_FULLMUTEX, nullptr);
   if (handle == nullptr) return Fail(Code::kExhausted, "state file '{}': out of memory", path);
-  std::unique_ptr<Database> database(new Database(handle, path));
+  std::unique_ptr<Database> database(new Database(handle, path, access));
   if (opened != SQLITE_OK) return database->LastError();
   sqlite3_extended_result_codes(handle, 1);
   sqlite3_busy_timeout(handle, kBusyTimeoutMs);
-  WEIR_DO(database->Execute(kSetUp));
+  WEIR_DO(database->Execute(reading ? kSetUpReading : kSetUp));
   return database;
 }
 
 Error Database::LastError() const {
-  const Reaction reaction = ReactionTo(sqlite3_errcode(handle_) & 0xff);
+  const int primary_code = sqlite3_errcode(handle_) & 0xff;
+  const Reaction reaction =
+      access_ == Access::kRead ? ReactionOfReader(primary_code) : ReactionTo(primary_code);
   return Fail(reaction.code, "state file '{}': {}{}", path_, sqlite3_errmsg(handle_),
               reaction.remedy);
 }
@@ -103,7 +128,11 @@ Status Database::QuickCheck() {
   check.Read("finding", finding);
   if (finding == "ok") return Ok();
   std::replace(finding.begin(), finding.end(), '\n', ' ');
-  return Fail(Code::kCorrupt, "state file '{}': {}", path_, finding);
+  if (access_ == Access::kWrite) {
+    return Fail(Code::kCorrupt, "state file '{}': {}", path_, finding);
+  }
+  return Fail(Code::kInvalid, "state file '{}': {}{}", path_, finding,
+              ReactionOfReader(SQLITE_CORRUPT).remedy);
 }
 
 int64_t Database::changes() const { return sqlite3_changes64(handle_); }

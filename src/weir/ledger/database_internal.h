@@ -76,8 +76,12 @@ class Statement {
 /// Errors:  those of Ledger, with the path in front; kCorrupt also for a file that is not SQLite's.
 class Database {
  public:
-  /// Opens an existing file (an empty one is an empty database) and sets the connection up.
-  static Result<std::unique_ptr<Database>> Open(const std::string& path);
+  enum class Access : uint8_t { kWrite, kRead };
+
+  /// Opens an existing file (an empty one is an empty database) and sets the connection up. With
+  /// kRead the file is never changed, and nothing is made beside it; damage is then kInvalid.
+  static Result<std::unique_ptr<Database>> Open(const std::string& path,
+                                                Access access = Access::kWrite);
   ~Database();
   Database(const Database&) = delete;
   Database& operator=(const Database&) = delete;
@@ -97,10 +101,11 @@ class Database {
   Error LastError() const;
 
  private:
-  Database(sqlite3* handle, std::string path);
+  Database(sqlite3* handle, std::string path, Access access);
 
   sqlite3* handle_;
   std::string path_;
+  Access access_;
 };
 
 /// BEGIN IMMEDIATE until Commit(), or a rollback when dropped.

@@ -184,10 +184,7 @@ class Ledger {
   /// Requires: end.status != RunStatus::kRunning.
   virtual Status Finish(const std::string& run_id, const RunEnd& end) = 0;
 
-  /// Turns rows left running by dead processes into interrupted ones, of every export. Call before
-  /// showing runs. Returns how many.
-  virtual Result<int64_t> SettleDeadRuns() = 0;
-
+  /// A row left running by a process that died is read as interrupted.
   virtual Result<std::vector<RunRow>> Runs(const Filter& filter) = 0;
   virtual Result<std::vector<FileRow>> Files(const Filter& filter) = 0;
   virtual Result<std::vector<HarmRow>> HarmOf(const Filter& filter) = 0;

@@ -33,6 +33,14 @@ Status CheckOwner(Database& database, int64_t version) {
               database.path());
 }
 
+Status CheckNotNewer(Database& database, int64_t version) {
+  if (version <= kLatest) return Ok();
+  return Fail(Code::kInvalid,
+              "state file '{}' was written by a newer weir: its schema is version {}, and this "
+              "weir knows versions up to {}; use the newer weir",
+              database.path(), version, kLatest);
+}
+
 }  // namespace
 
 std::span<const Migration> Migrations() { return kMigrations; }
@@ -41,18 +49,24 @@ Status MigrateUp(Database& database) {
   WEIR_TRY(Transaction transaction, Transaction::Start(database));
   WEIR_TRY(const int64_t found, VersionOf(database));
   WEIR_DO(CheckOwner(database, found));
-  if (found > kLatest) {
-    return Fail(Code::kInvalid,
-                "state file '{}' was written by a newer weir: its schema is version {}, and this "
-                "weir knows versions up to {}; use the newer weir",
-                database.path(), found, kLatest);
-  }
+  WEIR_DO(CheckNotNewer(database, found));
   for (const Migration& step : kMigrations) {
     if (step.version <= found) continue;
     WEIR_DO(database.Execute(step.up), "schema version {}", step.version);
     WEIR_DO(SetVersion(database, step.version));
   }
   return transaction.Commit();
+}
+
+Status CheckVersion(Database& database) {
+  WEIR_TRY(const int64_t found, VersionOf(database));
+  WEIR_DO(CheckOwner(database, found));
+  WEIR_DO(CheckNotNewer(database, found));
+  if (found == kLatest) return Ok();
+  return Fail(Code::kInvalid,
+              "state file '{}' was written by an older weir: its schema is version {}, and this "
+              "weir reads version {}; run an export once to bring it up to date",
+              database.path(), found, kLatest);
 }
 
 Status MigrateDown(Database& database, int64_t version) {

@@ -22,6 +22,9 @@ std::span<const Migration> Migrations();
 /// Errors: kInvalid when a newer weir wrote the file, or another program did.
 Status MigrateUp(Database& database);
 
+/// Ok for a file of ours at the last version. Errors: kInvalid for any other. Changes nothing.
+Status CheckVersion(Database& database);
+
 /// Goes back to `version`. Errors: those of the database. Requires: 0 <= version <= the file's.
 Status MigrateDown(Database& database, int64_t version);
 

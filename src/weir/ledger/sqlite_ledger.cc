@@ -4,10 +4,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <mutex>
+#include <set>
 
 #include "weir/base/fault.h"
 #include "weir/ledger/byte_lock_internal.h"
@@ -32,6 +34,11 @@ constexpr auto kOpeningPause = std::chrono::milliseconds(10);
 int64_t ByteOf(const std::string& export_name) {
   return 1 + static_cast<int64_t>(sys::Xxh3(AsBytes(export_name)) & kOffsetMask);
 }
+
+// What a run's row says once its process is known to be dead.
+constexpr std::string_view kDiedClass = "process_died";
+constexpr std::string_view kDiedMessage =
+    "the process that ran it ended without saying how; run the export again";
 
 std::string LockPath(const std::string& path) { return path + ".lock"; }
 
@@ -121,7 +128,6 @@ class SqliteLedger final : public Ledger {
   Status RecordFiles(const std::string& run_id, std::span<const FilePart> parts) override;
   Status RecordHarm(const std::string& run_id, std::span<const Harm> harm) override;
   Status Finish(const std::string& run_id, const RunEnd& end) override;
-  Result<int64_t> SettleDeadRuns() override;
   Result<std::vector<RunRow>> Runs(const Filter& filter) override;
   Result<std::vector<FileRow>> Files(const Filter& filter) override;
   Result<std::vector<HarmRow>> HarmOf(const Filter& filter) override;
@@ -132,7 +138,8 @@ class SqliteLedger final : public Ledger {
   Error NoRun(const std::string& run_id, std::string_view what) const;
   Error AlreadyRunning(const std::string& export_name);
   Result<std::vector<RunningRow>> Running(const std::optional<std::string>& export_name);
-  Result<int64_t> Settle(std::span<const RunningRow> dead);
+  Status Settle(std::span<const RunningRow> dead);
+  Result<std::set<int64_t>> DeadRuns();
   Result<Statement> Select(std::string_view sql, const Filter& filter);
 
   std::mutex mutex_;
@@ -174,19 +181,18 @@ Result<std::vector<RunningRow>> SqliteLedger::Running(
   }
 }
 
-Result<int64_t> SqliteLedger::Settle(std::span<const RunningRow> dead) {
-  if (dead.empty()) return int64_t{0};
+Status SqliteLedger::Settle(std::span<const RunningRow> dead) {
+  if (dead.empty()) return Ok();
   WEIR_TRY(Transaction transaction, Transaction::Start(*database_));
   WEIR_TRY(Statement settle, database_->Prepare(sql::kSettleRun));
-  int64_t settled = 0;
   for (const RunningRow& row : dead) {
     settle.Bind("id", row.id);
+    settle.Bind("error_class", kDiedClass);
+    settle.Bind("error_message", kDiedMessage);
     WEIR_DO(settle.Step());
-    settled += database_->changes();
     settle.Reset();
   }
-  WEIR_DO(transaction.Commit());
-  return settled;
+  return transaction.Commit();
 }
 
 Result<std::unique_ptr<ExportLock>> SqliteLedger::LockExport(const std::string& export_name) {
@@ -280,16 +286,16 @@ Status SqliteLedger::Finish(const std::string& run_id, const RunEnd& end) {
   return FaultPoint("ledger.finished");
 }
 
-Result<int64_t> SqliteLedger::SettleDeadRuns() {
-  const std::lock_guard guard(mutex_);
-  // Rows first, locks second: a run that begins in between has a row that is not in the list.
-  WEIR_TRY(auto rows, Running(std::nullopt));
-  std::vector<RunningRow> dead;
-  for (RunningRow& row : rows) {
+// Rows first, locks second: a run that begins in between has a row that is not in the list. One
+// that ends in between is no longer running when its row is read again.
+Result<std::set<int64_t>> SqliteLedger::DeadRuns() {
+  WEIR_TRY(const auto rows, Running(std::nullopt));
+  std::set<int64_t> dead;
+  for (const RunningRow& row : rows) {
     WEIR_TRY(const bool held, ByteLock::IsHeld(LockPath(path()), ByteOf(row.export_name)));
-    if (!held) dead.push_back(std::move(row));
+    if (!held) dead.insert(row.id);
   }
-  return Settle(dead);
+  return dead;
 }
 
 Result<Statement> SqliteLedger::Select(std::string_view sql, const Filter& filter) {
@@ -302,6 +308,7 @@ Result<Statement> SqliteLedger::Select(std::string_view sql, const Filter& filte
 
 Result<std::vector<RunRow>> SqliteLedger::Runs(const Filter& filter) {
   const std::lock_guard guard(mutex_);
+  WEIR_TRY(const auto dead, DeadRuns());
   WEIR_TRY(Statement select, Select(sql::kListRuns, filter));
   std::vector<RunRow> rows;
   while (true) {
@@ -317,6 +324,11 @@ Result<std::vector<RunRow>> SqliteLedger::Runs(const Filter& filter) {
     select.Read("status", status);
     for (const RunStatus known : kStatuses) {
       if (status == RunStatusName(known)) row.end.status = known;
+    }
+    if (row.end.status == RunStatus::kRunning && dead.contains(row.id)) {
+      row.end.status = RunStatus::kInterrupted;
+      row.end.error_class = kDiedClass;
+      row.end.error_message = kDiedMessage;
     }
   }
 }
@@ -361,29 +373,53 @@ Error CannotOpen(const std::string& path, std::string_view reason, Code code,
   return Fail(code, "cannot open state file '{}': {}; {}", path, reason, remedy);
 }
 
-// Refuses what SQLite would explain badly. Changes nothing.
-Status CheckPlace(const std::string& path, IfMissing if_missing) {
+// Refuses what SQLite would explain badly: true when the file is there. Changes nothing.
+Result<bool> CheckPlace(const std::string& path, Database::Access access) {
+  const bool reading = access == Database::Access::kRead;
+  const std::string_view rights =
+      reading ? "give read rights on it and its folder"
+              : "give read and write rights on it and its folder";
   const std::string folder = sys::ParentPath(path);
   struct stat info {};
-  if (stat(folder.c_str(), &info) != 0 || !S_ISDIR(info.st_mode)) {
+  const bool folder_there = stat(folder.c_str(), &info) == 0;
+  if (!folder_there && errno == EACCES) {
+    return CannotOpen(path, std::strerror(errno), Code::kInvalid, rights);
+  }
+  if (!folder_there || !S_ISDIR(info.st_mode)) {
     return CannotOpen(path, fmt::format("folder '{}' does not exist", folder), Code::kNotFound,
-                      "make it first");
+                      reading ? "name another" : "make it first");
+  }
+  const auto allowed = [](const std::string& what, int mode) {
+    return faccessat(AT_FDCWD, what.c_str(), mode, AT_EACCESS) == 0;
+  };
+  if (!allowed(folder, reading ? X_OK : W_OK | X_OK)) {
+    return CannotOpen(path, std::strerror(errno), Code::kInvalid, rights);
   }
   const bool there = stat(path.c_str(), &info) == 0;
-  if (!there && if_missing == IfMissing::kRefuse) {
-    return CannotOpen(path, "it does not exist", Code::kNotFound, "run an export first");
-  }
   if (there && !S_ISREG(info.st_mode)) {
-    return CannotOpen(path, "it is not a regular file", Code::kInvalid, "move it away");
+    return CannotOpen(path, "it is not a regular file", Code::kInvalid,
+                      reading ? "name another" : "move it away");
   }
-  const auto allowed = [](const std::string& what, int rights) {
-    return faccessat(AT_FDCWD, what.c_str(), rights, AT_EACCESS) == 0;
-  };
-  if (!allowed(folder, W_OK | X_OK) || (there && !allowed(path, R_OK | W_OK))) {
-    return CannotOpen(path, std::strerror(errno), Code::kInvalid,
-                      "give read and write rights on it and its folder");
+  if (there && !allowed(path, reading ? R_OK : R_OK | W_OK)) {
+    return CannotOpen(path, std::strerror(errno), Code::kInvalid, rights);
   }
-  return Ok();
+  return there;
+}
+
+// True for a file with the header that SQLite gives a state file: ours, and not in WAL mode, which
+// would have its reader make files beside it (docs of SQLite: fileformat2, "The Database Header").
+bool LooksLikeOurs(const std::string& path) {
+  constexpr std::string_view kMagic("SQLite format 3\0", 16);
+  constexpr size_t kWriteVersion = 18;  // 1: a rollback journal.
+  constexpr size_t kApplication = 68;
+  std::array<char, 100> header{};
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return false;
+  const bool whole = pread(fd, header.data(), header.size(), 0) == std::ssize(header);
+  close(fd);
+  const std::string_view bytes(header.data(), header.size());
+  return whole && bytes.starts_with(kMagic) && bytes[kWriteVersion] == 1 &&
+         bytes.substr(kApplication, 4) == "weir";
 }
 
 // Makes an empty 0600 file when there is none. Closing it would drop SQLite's locks on a file that
@@ -437,6 +473,22 @@ Result<ByteLock> TakeOpeningLock(const std::string& path, sys::Clock& clock) {
                     "end that process, then run again");
 }
 
+// One file, one lock file, also when it is reached by a link.
+std::string Canonical(const std::string& path) {
+  std::error_code error;
+  const auto canonical = std::filesystem::weakly_canonical(path, error);
+  return error ? path : canonical.string();
+}
+
+// Whatever has another name (a link's end, say) is someone's, and stays where it is.
+Status CheckName(const std::string& path) {
+  if (std::filesystem::path(path).filename() == kStateFileName) return Ok();
+  return Fail(Code::kInvalid,
+              "'{}' is damaged or not a state file, and only a file named {} is set aside; move it "
+              "away, then run again",
+              path, kStateFileName);
+}
+
 }  // namespace
 
 std::string_view RunStatusName(RunStatus status) {
@@ -450,19 +502,15 @@ std::string_view RunStatusName(RunStatus status) {
   return "unknown";
 }
 
-Result<OpenedLedger> OpenSqliteLedger(const std::string& given_path, sys::Clock& clock,
-                                      IfMissing if_missing) {
-  // One file, one lock file, also when it is reached by a link.
-  std::error_code error;
-  const auto canonical = std::filesystem::weakly_canonical(given_path, error);
-  const std::string path = error ? given_path : canonical.string();
-
+Result<OpenedLedger> OpenSqliteLedger(const std::string& given_path, sys::Clock& clock) {
+  const std::string path = Canonical(given_path);
   OpenedLedger opened;
-  WEIR_DO(CheckPlace(path, if_missing));
+  WEIR_DO(CheckPlace(path, Database::Access::kWrite));
   WEIR_TRY(const ByteLock opening, TakeOpeningLock(path, clock));
   WEIR_DO(MakeIfMissing(path));
   auto database = OpenChecked(path);
   if (!database.ok() && database.error().code == Code::kCorrupt) {
+    WEIR_DO(CheckName(path));
     WEIR_TRY(const std::string aside, SetAside(path, clock.WallMillis()), "state file '{}'", path);
     opened.warnings.push_back(
         fmt::format("state file '{}' is damaged or not SQLite's; it was kept as '{}' and a new one "
@@ -474,6 +522,24 @@ Result<OpenedLedger> OpenSqliteLedger(const std::string& given_path, sys::Clock&
   WEIR_TRY(auto ready, std::move(database));
   opened.ledger = std::make_unique<SqliteLedger>(std::move(ready), clock);
   return opened;
+}
+
+Result<std::unique_ptr<Ledger>> ReadSqliteLedger(const std::string& given_path,
+                                                 sys::Clock& clock) {
+  const std::string path = Canonical(given_path);
+  WEIR_TRY(const bool there, CheckPlace(path, Database::Access::kRead));
+  if (!there) {
+    return CannotOpen(path, "it does not exist", Code::kNotFound, "run an export first");
+  }
+  if (!LooksLikeOurs(path)) {
+    return Fail(Code::kInvalid,
+                "'{}' is not a state file of weir; name one, such as DIR/{} of an export", path,
+                kStateFileName);
+  }
+  WEIR_TRY(auto database, Database::Open(path, Database::Access::kRead));
+  WEIR_DO(database->QuickCheck());
+  WEIR_DO(CheckVersion(*database));
+  return std::unique_ptr<Ledger>(std::make_unique<SqliteLedger>(std::move(database), clock));
 }
 
 }  // namespace weir::ledger

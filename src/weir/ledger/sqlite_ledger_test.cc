@@ -71,9 +71,15 @@ RunEnd FullEnd() {
   return end;
 }
 
-std::string OpenError(const std::string& path, IfMissing if_missing = IfMissing::kCreate) {
+std::string OpenError(const std::string& path) {
   sys::RealClock clock;
-  const auto opened = OpenSqliteLedger(path, clock, if_missing);
+  const auto opened = OpenSqliteLedger(path, clock);
+  return opened.ok() ? "it opened" : opened.error().message;
+}
+
+std::string ReadError(const std::string& path) {
+  sys::RealClock clock;
+  const auto opened = ReadSqliteLedger(path, clock);
   return opened.ok() ? "it opened" : opened.error().message;
 }
 
@@ -236,7 +242,7 @@ TEST(SqliteLedger, TheSameExportTwiceAtOnceIsRefusedByName) {
                 folder.state() + "'); wait until it ends or stop it, then run again");
   EXPECT_FALSE(one->LockExport("content_items").ok());
   EXPECT_TRUE(two->LockExport("other").ok());
-  EXPECT_EQ(two->SettleDeadRuns().value(), 0);
+  EXPECT_EQ(two->Runs({}).value()[0].end.status, RunStatus::kRunning);
 
   ASSERT_TRUE(one->Finish("run-1", FullEnd()).ok());
   lock.value().reset();
@@ -261,7 +267,7 @@ void KillARunningExport(const std::string& state) {
     sys::RealClock clock;
     const auto ledger = OpenOrDie(state, clock);
     EXPECT_FALSE(ledger->LockExport("content_items").ok());
-    EXPECT_EQ(ledger->SettleDeadRuns().value(), 0);
+    EXPECT_EQ(ledger->Runs({}).value()[0].end.status, RunStatus::kRunning);
   }
   ASSERT_EQ(kill(child, SIGKILL), 0);
   EXPECT_TRUE(WIFSIGNALED(WaitFor(child)));
@@ -277,7 +283,6 @@ TEST(SqliteLedger, AKilledRunLetsGoAndBecomesInterruptedAtTheNextStart) {
   KillARunningExport(folder.state());
   sys::RealClock clock;
   const auto ledger = OpenOrDie(folder.state(), clock);
-  EXPECT_EQ(ledger->Runs({}).value()[0].end.status, RunStatus::kRunning);
   const auto lock = ledger->LockExport("content_items");
   ASSERT_TRUE(lock.ok());
   const auto rows = ledger->Runs({}).value();
@@ -287,17 +292,19 @@ TEST(SqliteLedger, AKilledRunLetsGoAndBecomesInterruptedAtTheNextStart) {
   EXPECT_TRUE(ledger->Begin(*lock.value(), Start("run-2")).ok());
 }
 
-TEST(SqliteLedger, SettlingTellsDeadRunsFromLivingOnes) {
+TEST(SqliteLedger, DeadRunsAreToldFromLivingOnesWithoutAWrite) {
   const Folder folder;
   KillARunningExport(folder.state());
   sys::RealClock clock;
   const auto ledger = OpenOrDie(folder.state(), clock);
   const auto lock = ledger->LockExport("other");
   ASSERT_TRUE(ledger->Begin(*lock.value(), Start("run-2", "other")).ok());
-  EXPECT_EQ(ledger->SettleDeadRuns().value(), 1);
-  const auto rows = ledger->Runs({}).value();
+  const std::string before = sys::DiskFiles().Read(folder.state(), 1 << 20).value();
+  const auto rows = ReadSqliteLedger(folder.state(), clock).value()->Runs({}).value();
   EXPECT_EQ(rows[0].end.status, RunStatus::kRunning);
   EXPECT_EQ(rows[1].end.status, RunStatus::kInterrupted);
+  EXPECT_EQ(rows[1].end.error_message, kDied);
+  EXPECT_EQ(sys::DiskFiles().Read(folder.state(), 1 << 20).value(), before);
 }
 
 // One run, start to end, as the exporter does it. Dies where WEIR_FAULT says.
@@ -501,7 +508,7 @@ TEST(SqliteLedger, FoldersAndPathsThatCannotHoldAStateFileGetOneSentence) {
   const std::string missing = folder.path() + "/none/.weir_state.db";
   EXPECT_EQ(OpenError(missing), "cannot open state file '" + missing + "': folder '" +
                                     folder.path() + "/none' does not exist; make it first");
-  EXPECT_EQ(OpenError(folder.state(), IfMissing::kRefuse),
+  EXPECT_EQ(ReadError(folder.state()),
             "cannot open state file '" + folder.state() +
                 "': it does not exist; run an export first");
   EXPECT_TRUE(folder.Names().empty());
@@ -523,6 +530,73 @@ TEST(SqliteLedger, AnUnwritableFolderGetsOneSentence) {
     return got == want ? 0 : 1;
   });
   EXPECT_EQ(WaitFor(child), 0);
+}
+
+// Nobody looks into a folder that may not be entered, so nothing is said of what is in it.
+TEST(SqliteLedger, AFolderThatMayNotBeEnteredIsToldAsSuch) {
+  const Folder folder;
+  ASSERT_EQ(chmod(folder.path().c_str(), 0), 0);
+  const pid_t child = Spawn([&] {
+    if (geteuid() == 0 && (setegid(65534) != 0 || seteuid(65534) != 0)) return 2;
+    for (const std::string& path : {folder.state(), folder.path() + "/deeper/.weir_state.db"}) {
+      const std::string want = "cannot open state file '" + path + "': Permission denied; give ";
+      if (ReadError(path) != want + "read rights on it and its folder") return 1;
+      if (OpenError(path) != want + "read and write rights on it and its folder") return 1;
+    }
+    return 0;
+  });
+  EXPECT_EQ(WaitFor(child), 0);
+}
+
+// Whatever stands where a state file should: looking at it changes nothing and makes nothing.
+TEST(SqliteLedger, ReadingTouchesNothing) {
+  sys::DiskFiles files;
+  const Folder source;
+  ASSERT_EQ(RunOnce(source.state()), 0);
+  const std::string whole = files.Read(source.state(), 1 << 20).value();
+  std::string damaged = whole;
+  damaged.replace(4096, 64, std::string(64, '\xee'));
+  std::string wal = whole;
+  wal[18] = wal[19] = 2;
+  std::string older = whole;
+  older[63] = 0;
+  for (const std::string& contents :
+       {std::string(), std::string("a picture"), std::string(5000, '#'), damaged, wal, older,
+        whole.substr(0, 8192)}) {
+    const Folder folder;
+    ASSERT_TRUE(files.WriteWhole(folder.state(), contents).ok());
+    const std::string said = ReadError(folder.state());
+    EXPECT_TRUE(said.starts_with("'" + folder.state() + "' is not a state file of weir; ") ||
+                said.starts_with("state file '" + folder.state() + "'"))
+        << said;
+    EXPECT_EQ(folder.Names().size(), 1U);
+    EXPECT_EQ(files.Read(folder.state(), 1 << 20).value(), contents);
+    sys::RealClock clock;
+    const auto opened = ReadSqliteLedger(folder.state(), clock);
+    ASSERT_FALSE(opened.ok());
+    EXPECT_EQ(ExitCode(opened.error().code), 1) << said;
+  }
+  const Folder folder;
+  ASSERT_TRUE(files.WriteWhole(folder.state(), older).ok());
+  EXPECT_TRUE(ReadError(folder.state()).ends_with("run an export once to bring it up to date"));
+  EXPECT_EQ(source.Names().size(), 2U);
+  sys::RealClock clock;
+  const auto ledger = ReadSqliteLedger(source.state(), clock).value();
+  EXPECT_EQ(ledger->Files({}).value().size(), 1U);
+  EXPECT_FALSE(ledger->RecordHarm("run-1", std::vector<Harm>{{"a", 1}}).ok());
+  EXPECT_EQ(files.Read(source.state(), 1 << 20).value(), whole);
+}
+
+// A file of another name, such as a link's end, is refused and stays.
+TEST(SqliteLedger, OnlyAFileOfTheDefaultNameIsSetAside) {
+  sys::DiskFiles files;
+  const Folder folder;
+  const std::string picture = folder.Write("picture.jpg", std::string(5000, '#'));
+  ASSERT_EQ(symlink(picture.c_str(), folder.state().c_str()), 0);
+  EXPECT_EQ(OpenError(folder.state()),
+            "'" + picture + "' is damaged or not a state file, and only a file named "
+            ".weir_state.db is set aside; move it away, then run again");
+  EXPECT_EQ(folder.Read("picture.jpg"), std::string(5000, '#'));
 }
 
 TEST(SqliteLedger, AFullDiskIsToldAsSuch) {

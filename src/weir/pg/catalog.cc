@@ -28,6 +28,15 @@ CatalogColumn ReadColumn(const Row& row) {
   return column;
 }
 
+// Lower case is what an unquoted name means, so a name with capitals needs quotes, which a shell
+// would take away.
+Result<std::string> OtherCaseHint(Connection& connection, const TableName& name) {
+  WEIR_TRY(const Rows rows, connection.Query(sql::kFindOtherCase, {name.schema, name.name}));
+  if (rows.empty()) return std::string();
+  const TableName found{name.schema.empty() ? "" : *rows[0][0], *rows[0][1]};
+  return fmt::format("; there is {0}: write '{0}' for it, with the quotes", found.Display());
+}
+
 }  // namespace
 
 Result<TableName> ResolveTable(Connection& connection, const TableName& name) {
@@ -39,13 +48,14 @@ Result<TableName> ResolveTable(Connection& connection, const TableName& name) {
   if (rows.size() == 1) return TableName{*rows[0][0], *rows[0][1]};
   WEIR_TRY(const Row where,
            connection.QueryRow("SELECT current_database(), current_setting('search_path')"));
+  WEIR_TRY(const std::string hint, OtherCaseHint(connection, name));
   if (!name.schema.empty()) {
-    return Fail(Code::kNotFound, "no table {} in database {}; check its name and schema",
-                name.Display(), *where[0]);
+    return Fail(Code::kNotFound, "no table {} in database {}{}", name.Display(), *where[0],
+                hint.empty() ? "; check its name and schema" : hint);
   }
-  return Fail(Code::kNotFound,
-              "no table {} in database {} on the search_path ({}); write it as schema.name",
-              name.Display(), *where[0], *where[1]);
+  return Fail(Code::kNotFound, "no table {} in database {} on the search_path ({}){}",
+              name.Display(), *where[0], *where[1],
+              hint.empty() ? "; write it as schema.name" : hint);
 }
 
 Result<TableInfo> DescribeTable(Connection& connection, const TableName& resolved) {

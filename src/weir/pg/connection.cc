@@ -25,7 +25,7 @@ struct StateAdvice {
 constexpr std::array<StateAdvice, 24> kAdvice = {{
     {"28P01", Code::kInvalid,
      "check the user and PGPASSWORD, ~/.pgpass or the password in the URL"},
-    {"28000", Code::kInvalid, "the server's pg_hba.conf must allow this user, host and TLS mode"},
+    {"28000", Code::kInvalid, "check the user's name and that it may log in"},
     {"3D000", Code::kNotFound, "check the database name"},
     {"3F000", Code::kNotFound, "check the schema name"},
     {"42P01", Code::kNotFound, "check the table's name and schema"},
@@ -37,7 +37,7 @@ constexpr std::array<StateAdvice, 24> kAdvice = {{
     {"53200", Code::kExhausted, "the server ran out of memory"},
     {"55P03", Code::kUnavailable,
      "another session holds a stronger lock; wait for it or raise "
-     "lock_timeout_s"},
+     "lock_timeout_s in weir.yaml"},
     {"57014", Code::kInvalid,
      "someone cancelled the statement on the server; ask who before running it again"},
     {"57P01", Code::kUnavailable, "the server is shutting down or ended this session; run again"},
@@ -143,6 +143,9 @@ sys::Duration ConnectTimeout(PGconn* handle) {
 
 Error FromSqlState(std::string_view sqlstate, std::string_view message) {
   const std::string line = FirstLine(message);
+  if (sqlstate == "28000" && line.find("pg_hba.conf") != line.npos) {
+    return Fail(Code::kInvalid, "{}; that file must allow this user, host and TLS mode", line);
+  }
   for (const StateAdvice& row : kAdvice) {
     if (!sqlstate.starts_with(row.sqlstate)) continue;
     if (row.advice.empty()) return {row.code, line};
@@ -227,7 +230,7 @@ Status Connection::Await(sys::Duration timeout, short events) {
       if (left_ms <= 0) {
         return Fail(Code::kUnavailable,
                     "the server sent nothing for {} ms; see what holds it up, or raise "
-                    "statement_timeout_s",
+                    "statement_timeout_s in weir.yaml",
                     sys::Millis(timeout));
       }
       wait_ms = static_cast<int>(std::min<int64_t>(left_ms, 60'000));

@@ -201,7 +201,7 @@ TEST_F(ConnectionTest, ASilentServerIsLeftAfterTheByteTimeout) {
   ASSERT_FALSE(started.ok());
   EXPECT_EQ(started.error().code, Code::kUnavailable);
   EXPECT_EQ(started.error().message, "the server sent nothing for 50 ms; see what holds it up, or "
-                                     "raise statement_timeout_s");
+                                     "raise statement_timeout_s in weir.yaml");
   EXPECT_GE(waited, milliseconds(50));
   EXPECT_TRUE(ReachesState(connection->backend_pid(), "idle"));
 }

@@ -16,8 +16,12 @@ constexpr int64_t kTrailer = -2;
 }  // namespace
 
 CopyParser::CopyParser(std::vector<CopyColumn> columns, mem::BlockAllocator& blocks,
-                       int64_t max_value_bytes)
-    : columns_(std::move(columns)), max_value_bytes_(max_value_bytes), carry_(blocks) {
+                       int64_t max_value_bytes, std::string leave_out)
+    : columns_(std::move(columns)),
+      blocks_(blocks),
+      leave_out_(std::move(leave_out)),
+      max_value_bytes_(max_value_bytes),
+      carry_(blocks) {
   slots_.reserve(columns_.size());
   for (const CopyColumn& column : columns_) {
     slots_.push_back({DecoderOf(column.column.type, column.is_jsonb),
@@ -107,10 +111,10 @@ Result<int64_t> CopyParser::RowLength(Bytes bytes) const {
     }
     if (length > max_value_bytes_) {
       return Fail(Code::kInvalid,
-                  "column {}, row {}: a value of {} is over max_value_mb ({}); raise it or leave "
-                  "the column out",
+                  "column {}, row {}: a value of {} is over max_value_mb ({}); raise it in "
+                  "weir.yaml or {}",
                   columns_[static_cast<size_t>(field)].column.name, row_count_ + 1,
-                  FormatBytes(length), FormatBytes(max_value_bytes_));
+                  FormatBytes(length), FormatBytes(max_value_bytes_), leave_out_);
     }
     if (length > size - at) return kIncomplete;
     at += length;
@@ -150,11 +154,8 @@ Error CopyParser::FieldError(size_t column, FieldFault fault, const uint8_t* byt
     return Fail(Code::kCorrupt, "column {}, row {}: {} bytes are not a value of type {}",
                 named.name, row_count_ + 1, size, named.pg_type);
   }
-  return Fail(Code::kInvalid,
-              "column {}, row {}: {} cannot be written as {}; leave the column out with --exclude "
-              "or select it as text in a query",
-              named.name, row_count_ + 1, DescribeUnsayable(named.type, bytes, size),
-              named.type.Name());
+  return Fail(Code::kInvalid, "column {}, row {}: {}; {}", named.name, row_count_ + 1,
+              DescribeUnsayable(named.type, bytes, size, blocks_), leave_out_);
 }
 
 Status CopyParser::End() const {

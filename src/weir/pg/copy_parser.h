@@ -26,7 +26,10 @@ struct CopyColumn {
 /// Threads: one.
 class CopyParser {
  public:
-  CopyParser(std::vector<CopyColumn> columns, mem::BlockAllocator& blocks, int64_t max_value_bytes);
+  /// `leave_out` ends the sentence about a value that cannot be taken: what people may do there to
+  /// leave its column out.
+  CopyParser(std::vector<CopyColumn> columns, mem::BlockAllocator& blocks, int64_t max_value_bytes,
+             std::string leave_out = "leave the column out");
 
   /// Decodes all rows that are whole with `bytes` appended to what was fed before.
   Status Feed(Bytes bytes);
@@ -53,6 +56,8 @@ class CopyParser {
   };
 
   std::vector<CopyColumn> columns_;
+  mem::BlockAllocator& blocks_;
+  const std::string leave_out_;
   std::vector<Slot> slots_;
   const int64_t max_value_bytes_;
   table::Buffer carry_;  // The start of a row whose end has not come yet.

@@ -138,11 +138,11 @@ std::vector<BadStream> BadStreams() {
       {"an integer of three bytes", CopyHeader() + row + CopyRow({"abc", "x"}) + trailer,
        "corrupt: column n, row 2: 3 bytes are not a value of type int32"},
       {"a value over the limit", CopyHeader() + CopyRow({Big32(1), std::string(1001, 'x')}),
-       "invalid: column t, row 1: a value of 1001 B is over max_value_mb (1000 B); raise it or "
-       "leave the column out"},
+       "invalid: column t, row 1: a value of 1001 B is over max_value_mb (1000 B); raise it in "
+       "weir.yaml or leave the column out"},
       {"a limit passed before the bytes came", CopyHeader() + fields + Big32(-1) + Big32(5000),
-       "invalid: column t, row 1: a value of 4.9 KiB is over max_value_mb (1000 B); raise it or "
-       "leave the column out"},
+       "invalid: column t, row 1: a value of 4.9 KiB is over max_value_mb (1000 B); raise it in "
+       "weir.yaml or leave the column out"},
   };
 }
 
@@ -179,7 +179,7 @@ TEST(CopyParser, ValuesTheTypeCannotSayNameColumnRowAndRemedy) {
       CopyHeader() + CopyRow({Big32(INT32_MAX)}) + std::string(kCopyTrailer);
   EXPECT_EQ(ParseAll({PlainColumn("born", Kind::kDate)}, {stream}),
             "invalid: column born, row 1: infinity cannot be written as date; leave the column "
-            "out with --exclude or select it as text in a query");
+            "out");
 }
 
 // A stream of a real server with all types, short enough to be cut everywhere.

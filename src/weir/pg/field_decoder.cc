@@ -197,15 +197,6 @@ FieldFault DecodeJsonbList(ColumnBuilder& column, const uint8_t* bytes, int64_t 
   return DecodeArray(column, DecodeJsonb, bytes, size);
 }
 
-std::string DescribeArray(const Type& type, const uint8_t* bytes, int64_t size) {
-  const int32_t dimensions = ReadI32(bytes);
-  if (dimensions > 1) return fmt::format("an array of {} dimensions", dimensions);
-  const int32_t lower_bound = ReadI32(bytes + kArrayHeader + 4);
-  if (lower_bound != 1) return fmt::format("an array that starts at index {}", lower_bound);
-  return fmt::format("an array of {} bytes with an element that {} cannot hold", size,
-                     type.element->Name());
-}
-
 }  // namespace
 
 FieldDecoder DecoderOf(const Type& type, bool is_jsonb) {
@@ -230,7 +221,9 @@ FieldDecoder DecoderOf(const Type& type, bool is_jsonb) {
   AssertionFailed("every kind has a decoder", __FILE__, __LINE__);
 }
 
-std::string DescribeUnsayable(const Type& type, const uint8_t* bytes, int64_t size) {
+namespace {
+
+std::string DescribeScalar(const Type& type, const uint8_t* bytes, int64_t size) {
   switch (type.kind) {
     case Kind::kDate: return ReadI32(bytes) == INT32_MIN ? "-infinity" : "infinity";
     case Kind::kTimestamp:
@@ -241,7 +234,6 @@ std::string DescribeUnsayable(const Type& type, const uint8_t* bytes, int64_t si
       return "a time after 294247-01-10 04:00:54.775807";  // 2^63 - 1 microseconds after 1970.
     }
     case Kind::kTime: return "24:00:00";
-    case Kind::kList: return DescribeArray(type, bytes, size);
     case Kind::kDecimal: {
       const uint16_t sign = ReadU16(bytes + 4);
       if (sign == kNumericNan) return "NaN";
@@ -251,6 +243,41 @@ std::string DescribeUnsayable(const Type& type, const uint8_t* bytes, int64_t si
     }
     default: return fmt::format("a value of {} bytes", size);
   }
+}
+
+// The first element that was refused, counted from 1 as PostgreSQL does.
+std::string DescribeElement(const Type& type, const uint8_t* bytes, int64_t size,
+                            mem::BlockAllocator& blocks) {
+  const FieldDecoder decode = DecoderOf(type, false);
+  ColumnBuilder scratch(type, blocks);
+  int64_t at = kArrayHeader + kDimensionHeader;
+  for (int64_t index = 1; size - at >= 4; ++index) {
+    const int32_t length = ReadI32(bytes + at);
+    at += 4;
+    if (length < 0) continue;
+    if (decode(scratch, bytes + at, length) == kUnsayable) {
+      return fmt::format("element {}, {},", index, DescribeScalar(type, bytes + at, length));
+    }
+    at += length;
+  }
+  return fmt::format("an array of {} bytes", size);
+}
+
+}  // namespace
+
+std::string DescribeUnsayable(const Type& type, const uint8_t* bytes, int64_t size,
+                              mem::BlockAllocator& blocks) {
+  const auto as = [](std::string_view what, const Type& wanted) {
+    return fmt::format("{} cannot be written as {}", what, wanted.Name());
+  };
+  if (type.kind != Kind::kList) return as(DescribeScalar(type, bytes, size), type);
+  const int32_t dimensions = ReadI32(bytes);
+  if (dimensions > 1) return as(fmt::format("an array of {} dimensions", dimensions), type);
+  const int32_t lower_bound = ReadI32(bytes + kArrayHeader + 4);
+  if (lower_bound != 1) {
+    return as(fmt::format("an array that starts at index {}", lower_bound), type);
+  }
+  return as(DescribeElement(*type.element, bytes, size, blocks), *type.element);
 }
 
 }  // namespace weir::pg

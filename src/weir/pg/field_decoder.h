@@ -19,8 +19,9 @@ using FieldDecoder = FieldFault (*)(table::ColumnBuilder& column, const uint8_t*
 /// kind).
 FieldDecoder DecoderOf(const table::Type& type, bool is_jsonb);
 
-/// A short text of a value that was unsayable, for the error: "infinity", "NaN", "24:00:00", "array
-/// of 2 dimensions".
-std::string DescribeUnsayable(const table::Type& type, const uint8_t* bytes, int64_t size);
+/// What was unsayable, for the error: "infinity cannot be written as date", "element 2, NaN, cannot
+/// be written as decimal(5,2)". `blocks` gives memory to look at the elements of an array.
+std::string DescribeUnsayable(const table::Type& type, const uint8_t* bytes, int64_t size,
+                              mem::BlockAllocator& blocks);
 
 }  // namespace weir::pg

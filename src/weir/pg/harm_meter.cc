@@ -211,7 +211,8 @@ void HarmMeter::Run() {
   }
 }
 
-HarmReport HarmMeter::Finish(sys::Duration snapshot_hold, sys::Duration longest_statement) {
+HarmReport HarmMeter::Finish(std::optional<sys::Duration> snapshot_hold,
+                             std::optional<sys::Duration> longest_statement) {
   finished_.Ask();
   if (sampler_.joinable()) sampler_.join();
   ReadLast();
@@ -219,8 +220,13 @@ HarmReport HarmMeter::Finish(sys::Duration snapshot_hold, sys::Duration longest_
   ReportCounters(report);
   ReportBuffers(report);
   ReportSamples(report);
-  report.metrics.push_back({"snapshot_hold_ms", sys::Millis(snapshot_hold)});
-  report.metrics.push_back({"longest_statement_ms", sys::Millis(longest_statement)});
+  const auto report_or = [&](const char* metric, std::optional<sys::Duration> value,
+                             const char* reason) {
+    if (!value) return Absent(metric, reason);
+    report.metrics.push_back({metric, sys::Millis(*value)});
+  };
+  report_or("snapshot_hold_ms", snapshot_hold, "no snapshot was held");
+  report_or("longest_statement_ms", longest_statement, "no COPY was begun");
   for (const auto& [metric, reason] : absent_) {
     report.absent_reasons.push_back(fmt::format("{}: {}", metric, reason));
   }

@@ -48,7 +48,7 @@ struct HarmOptions {
 ///   connections_max              sessions of this run at once, the meter's included
 ///   replication_lag_max_bytes    from the server's end of WAL to the slowest standby's replay
 ///   snapshot_hold_ms,
-///   longest_statement_ms         as the exporter says
+///   longest_statement_ms         as the exporter says; absent where it had none
 /// Cost:    Start() 10 ms, a sample under 1 ms. Samples and counters come from functions, not
 ///          tables: the meter adds about 30 tuples to pg_tup_returned. It holds no snapshot.
 /// Errors:  none: whatever fails makes metrics absent.
@@ -70,7 +70,8 @@ class HarmMeter {
   /// Ends sampling and reads the counters again. To be called once, after the exporting sessions
   /// flushed theirs (FlushStatistics, then the end of the transaction) or, before version 15, were
   /// closed. Once `stop` was asked for, nothing more is read.
-  HarmReport Finish(sys::Duration snapshot_hold, sys::Duration longest_statement);
+  HarmReport Finish(std::optional<sys::Duration> snapshot_hold,
+                    std::optional<sys::Duration> longest_statement);
 
  private:
   static constexpr size_t kCounterCount = 10;

@@ -153,7 +153,7 @@ TEST_F(SessionTest, AHeldLockIsWaitedForNoLongerThanAsked) {
   EXPECT_EQ(locked.error().code, Code::kUnavailable);
   EXPECT_EQ(locked.error().message,
             "table public.t: canceling statement due to lock timeout; another session holds a "
-            "stronger lock; wait for it or raise lock_timeout_s");
+            "stronger lock; wait for it or raise lock_timeout_s in weir.yaml");
   db_.Exec("ROLLBACK");
 }
 

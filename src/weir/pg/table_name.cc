@@ -1,7 +1,6 @@
 #include "weir/pg/table_name.h"
 
 #include <algorithm>
-#include <vector>
 
 namespace weir::pg {
 namespace {
@@ -13,22 +12,36 @@ bool IsLetter(unsigned char c) {
 }
 bool IsDigit(unsigned char c) { return c >= '0' && c <= '9'; }
 
-// A URL in a table's place may hold a password, and is not repeated.
-Error Refused(std::string_view text, std::string_view reason) {
+// What people write: parts between separators.
+struct Grammar {
+  std::string_view ends;    // What ends a part without quotes; the first separates parts.
+  std::string_view thing;  // What the text should be.
+  std::string_view remedy;
+};
+constexpr Grammar kTable = {".", "a table's name",
+                            "write [schema.]name, with double quotes around odd characters"};
+constexpr Grammar kColumns = {", ", "a list of columns",
+                              "write names with commas between them, and double quotes around "
+                              "odd characters"};
+
+// A URL in a name's place may hold a password, and is not repeated.
+Error Refused(std::string_view text, const Grammar& grammar, std::string_view reason) {
   if (text.find("://") != text.npos) {
-    return Fail(Code::kUsage, "a connection URL stands where a table's name should: {}", reason);
+    return Fail(Code::kUsage, "a connection URL stands where {} should: {}", grammar.thing,
+                reason);
   }
-  return Fail(Code::kUsage, "'{}' is not a table's name: {}", text.substr(0, 80), reason);
+  return Fail(Code::kUsage, "'{}' is not {}: {}", text.substr(0, 80), grammar.thing, reason);
 }
 
 // Takes one part off the front of `rest`.
-Result<std::string> TakePart(std::string_view text, std::string_view& rest) {
+Result<std::string> TakePart(std::string_view text, const Grammar& grammar,
+                             std::string_view& rest) {
   std::string part;
   if (!rest.empty() && rest.front() == '"') {
     rest.remove_prefix(1);
     while (true) {
       const size_t quote = rest.find('"');
-      if (quote == rest.npos) return Refused(text, "a double quote is not closed");
+      if (quote == rest.npos) return Refused(text, grammar, "a double quote is not closed");
       part += rest.substr(0, quote);
       rest.remove_prefix(quote + 1);
       if (rest.empty() || rest.front() != '"') break;
@@ -36,20 +49,19 @@ Result<std::string> TakePart(std::string_view text, std::string_view& rest) {
       rest.remove_prefix(1);
     }
   } else {
-    while (!rest.empty() && rest.front() != '.') {
+    while (!rest.empty() && grammar.ends.find(rest.front()) == grammar.ends.npos) {
       const auto c = static_cast<unsigned char>(rest.front());
       const bool inside = !part.empty() && (IsDigit(c) || c == '$');
-      if (!IsLetter(c) && !inside) {
-        return Refused(text, "write [schema.]name, with double quotes around odd characters");
-      }
+      if (!IsLetter(c) && !inside) return Refused(text, grammar, grammar.remedy);
       part += static_cast<char>(c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c);
       rest.remove_prefix(1);
     }
   }
-  if (part.empty()) return Refused(text, "a part of it is empty");
-  if (part.find('\0') != part.npos) return Refused(text, "it holds the NUL character");
+  if (part.empty()) return Refused(text, grammar, "a part of it is empty");
+  if (part.find('\0') != part.npos) return Refused(text, grammar, "it holds the NUL character");
   if (part.size() > kMaxNameBytes) {
-    return Refused(text, fmt::format("a part of it is longer than {} bytes", kMaxNameBytes));
+    return Refused(text, grammar,
+                   fmt::format("a part of it is longer than {} bytes", kMaxNameBytes));
   }
   return part;
 }
@@ -71,16 +83,30 @@ Result<TableName> TableName::Parse(std::string_view text) {
   std::vector<std::string> parts;
   std::string_view rest = text;
   while (true) {
-    WEIR_TRY(parts.emplace_back(), TakePart(text, rest));
+    WEIR_TRY(parts.emplace_back(), TakePart(text, kTable, rest));
     if (rest.empty()) break;
-    if (rest.front() != '.') {
-      return Refused(text, "write [schema.]name, with double quotes around odd characters");
-    }
+    if (rest.front() != kTable.ends.front()) return Refused(text, kTable, kTable.remedy);
     rest.remove_prefix(1);
-    if (parts.size() == 2) return Refused(text, "it has more than two parts");
+    if (parts.size() == 2) return Refused(text, kTable, "it has more than two parts");
   }
   if (parts.size() == 1) return TableName{"", std::move(parts[0])};
   return TableName{std::move(parts[0]), std::move(parts[1])};
+}
+
+Result<std::vector<std::string>> ParseColumnNames(std::string_view text) {
+  std::vector<std::string> names;
+  std::string_view rest = text;
+  const auto skip_spaces = [&] {
+    rest.remove_prefix(std::min(rest.find_first_not_of(' '), rest.size()));
+  };
+  while (true) {
+    skip_spaces();
+    WEIR_TRY(names.emplace_back(), TakePart(text, kColumns, rest));
+    skip_spaces();
+    if (rest.empty()) return names;
+    if (rest.front() != kColumns.ends.front()) return Refused(text, kColumns, kColumns.remedy);
+    rest.remove_prefix(1);
+  }
 }
 
 std::string TableName::FileName() const {

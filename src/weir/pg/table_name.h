@@ -2,6 +2,7 @@
 // TableName: a table as people write it, [schema.]name with psql's quoting rules.
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "weir/base/result.h"
 
@@ -23,6 +24,11 @@ struct TableName {
 
   friend bool operator==(const TableName&, const TableName&) = default;
 };
+
+/// Column names as people write them, separated by commas, each with psql's quoting rules:
+/// `Id,"Odd, name"` -> {id, Odd, name}. Spaces around a name are dropped.
+/// Errors: kUsage as for a table's name.
+Result<std::vector<std::string>> ParseColumnNames(std::string_view text);
 
 /// `name` in double quotes unless it reads back as itself without them.
 std::string DisplayName(std::string_view name);

@@ -52,5 +52,22 @@ TEST(TableName, RefusesWhatIsNotOneName) {
   }
 }
 
+TEST(ColumnNames, ReadAsPsqlDoes) {
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(ParseColumnNames("id").value(), Names{"id"});
+  EXPECT_EQ(ParseColumnNames("Id, price ,_x1").value(), (Names{"id", "price", "_x1"}));
+  EXPECT_EQ(ParseColumnNames(R"("a,b",c)").value(), (Names{"a,b", "c"}));
+  EXPECT_EQ(ParseColumnNames(R"("Odd ""name""","[x]")").value(), (Names{R"(Odd "name")", "[x]"}));
+  for (const char* text : {"", ",", "a,", "a,,b", "\"a", "\"\"", "a b", "a.b", "\"a\"b", "1a"}) {
+    const auto names = ParseColumnNames(text);
+    ASSERT_FALSE(names.ok()) << text;
+    EXPECT_EQ(names.error().code, Code::kUsage);
+    EXPECT_TRUE(names.error().message.starts_with(fmt::format("'{}' is not a list of columns: ",
+                                                              text)));
+  }
+  EXPECT_EQ(ParseColumnNames("postgresql://ann:s3cret@h/d").error().message.find("s3cret"),
+            std::string::npos);
+}
+
 }  // namespace
 }  // namespace weir::pg

@@ -41,6 +41,11 @@ bool IsPortList(std::string_view text) {
 }  // namespace
 
 Result<Target> Target::Parse(std::string_view text) {
+  if (text.find_first_not_of(" \t\r\n") == text.npos) {
+    return Fail(Code::kUsage,
+                "the source address is empty; write postgresql://user@host:port/database, or "
+                "postgresql:// for what PGHOST, PGDATABASE and PGUSER say");
+  }
   if (HidesAPassword(text)) return Malformed();
   char* reason = nullptr;
   const std::string copy(text);

@@ -14,7 +14,8 @@ namespace weir::pg {
 /// environment (PGHOST, PGSERVICE, .pgpass, ...).
 class Target {
  public:
-  /// Errors: kUsage, without repeating the text, which may hold a password.
+  /// Errors: kUsage, without repeating the text, which may hold a password; also for empty text,
+  /// where `postgresql://` asks for libpq's own defaults.
   static Result<Target> Parse(std::string_view text);
 
   /// "user@host:port/database" of the parts that were written; never a password.

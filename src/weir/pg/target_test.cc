@@ -5,6 +5,14 @@
 namespace weir::pg {
 namespace {
 
+TEST(Target, EmptyTextIsNoAddress) {
+  for (const char* text : {"", " \n"}) {
+    const auto target = Target::Parse(text);
+    ASSERT_FALSE(target.ok());
+    EXPECT_EQ(target.error().code, Code::kUsage);
+  }
+}
+
 TEST(Target, DescribesWhatWasWrittenAndNoPassword) {
   const std::vector<std::pair<const char*, const char*>> written = {
       {"postgresql://ann:s3cret@db.example:6543/shop", "ann@db.example:6543/shop"},
@@ -14,7 +22,7 @@ TEST(Target, DescribesWhatWasWrittenAndNoPassword) {
       {"host=db.example user=ann password=s3cret sslpassword=other", "ann@db.example"},
       {"hostaddr=127.0.0.1 port=5", "127.0.0.1:5"},
       {"postgresql://a:s3cret@h1:1,h2:2/shop", "a@h1,h2:1,2/shop"},
-      {"", "local"},
+      {"postgresql://", "local"},
   };
   for (const auto& [text, described] : written) {
     const auto target = Target::Parse(text);

@@ -37,8 +37,7 @@ std::optional<Kind> PlainKind(uint32_t oid) {
 }
 
 Error NotYet(const CatalogType& type, std::string_view why) {
-  return Fail(Code::kInvalid, "type {} is not supported yet{}; leave the column out with --exclude",
-              type.name, why);
+  return Fail(Code::kInvalid, "type {} is not supported yet{}", type.name, why);
 }
 
 // numeric's typmod: precision in the upper 16 bits, an 11-bit signed scale below (numeric.c).

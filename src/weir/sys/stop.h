@@ -32,8 +32,8 @@ class Stop {
   int event_fd_;
 };
 
-/// Routes SIGINT and SIGTERM to `stop` until destroyed. A second signal ends the process at once.
-/// At most one may be alive.
+/// Routes SIGINT, SIGTERM and SIGHUP to `stop` until destroyed. A second signal ends the process at
+/// once. A SIGHUP that is ignored (nohup) stays so. At most one may be alive.
 class SignalStop {
  public:
   explicit SignalStop(Stop& stop);

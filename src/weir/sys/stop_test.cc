@@ -73,6 +73,18 @@ TEST_F(SignalStopDeathTest, TheSecondSignalEndsTheProcess) {
   EXPECT_EXIT(twice(), testing::ExitedWithCode(128 + SIGINT), "");
 }
 
+TEST_F(SignalStopDeathTest, AHangUpStopsUnlessItIsIgnored) {
+  const auto hang_up = [](auto before) {
+    std::signal(SIGHUP, before);
+    Stop stop;
+    const SignalStop routed(stop);
+    std::raise(SIGHUP);
+    std::exit(stop.signal());
+  };
+  EXPECT_EXIT(hang_up(SIG_DFL), testing::ExitedWithCode(SIGHUP), "");
+  EXPECT_EXIT(hang_up(SIG_IGN), testing::ExitedWithCode(0), "");
+}
+
 TEST_F(SignalStopDeathTest, AfterItSignalsKillAgain) {
   const auto after = [] {
     Stop stop;

@@ -1,4 +1,3 @@
 UPDATE export_metrics SET
-  status = 'interrupted', error_class = 'process_died',
-  error_message = 'the process that ran it ended without saying how; run the export again'
+  status = 'interrupted', error_class = :error_class, error_message = :error_message
 WHERE id = :id AND status = 'running'
