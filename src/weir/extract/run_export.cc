@@ -220,7 +220,8 @@ Status Perform(const ExportJob& job, const RunContext& context, Progress& progre
       pg::HarmMeter::Start({.target = job.source.target,
                             .run_id = report.run_id,
                             .table = job.source.table ? job.source.table->Display() : "",
-                            .sample_interval = kHarmSample},
+                            .sample_interval = kHarmSample,
+                            .reply_bound = job.meter_reply_bound},
                            context.clock, context.stop);
   auto run = ReadWithRetries(job, context, *meter, progress, report);
   report.harm = meter->Finish(report.snapshot_hold, report.totals.copy);
