@@ -54,6 +54,7 @@ std::string_view FormatName(Format format) { return format == Format::kCsv ? "cs
 
 // The source is closed when this returns, its sessions' counters flushed.
 Status Run::ReadSource() {
+  WEIR_DO(file::CheckFolderName(job_.folder));
   WEIR_TRY(const auto source, Source::Open(job_.source, context_.stop));
   source_opened_ = true;
   WEIR_DO(CheckSpace(source->size()));
@@ -113,7 +114,7 @@ Status Run::CheckSpace(const pg::TableSize& size) {
 }
 
 Result<std::unique_ptr<file::TableWriter>> Run::NewPart(int part) {
-  const std::string name = fmt::format("part-{:05}.{}", part, FormatName(job_.format));
+  const std::string name = file::PartName(report_.run_id, part, FormatName(job_.format));
   const std::string path = output_->PathOf(name);
   if (job_.format == Format::kCsv) {
     return file::NewCsvWriter(context_.files, path, name, manifest_.schema);
