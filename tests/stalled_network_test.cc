@@ -1,5 +1,5 @@
-// A network that falls silent in the middle of a run, as behind a firewall that forgot a connection:
-// the run ends in good time, whatever it was waiting for.
+// A network that falls silent in the middle of a run, as behind a firewall that forgot a
+// connection: the run ends in good time, whatever it was waiting for.
 #include <gtest/gtest.h>
 
 #include "tests/support/folder.h"

@@ -441,7 +441,7 @@ TEST_F(ExportTableTest, TheReceiverLooksAtTheBudgetItself) {
   ExportOptions options;
   options.batch_bytes = 1;
   const NewWriter writers = [&](int part) -> Result<std::unique_ptr<file::TableWriter>> {
-    while (budget_.used_bytes() <= budget_.limit_bytes()) std::this_thread::yield();
+    while (budget_.peak_bytes() <= budget_.limit_bytes()) std::this_thread::yield();
     return CsvWriters(*source)(part);
   };
   budget_.SetLimit(2 << 20);

@@ -9,8 +9,8 @@
 
 namespace weir::file {
 
-/// "part-00007-3f9ac21b.parquet": part 7 of run `run_id`. Names of two runs differ, so that who reads
-/// by the manifest of one never meets a part of the other.
+/// "part-00007-3f9ac21b.parquet": part 7 of run `run_id`. Names of two runs differ, so that who
+/// reads by the manifest of one never meets a part of the other.
 std::string PartName(std::string_view run_id, int part, std::string_view extension);
 
 /// kInvalid when the last part of `path` is longer than a file system takes.

@@ -95,8 +95,8 @@ class Connection {
   /// The result columns of a statement, which is parsed but not run.
   Result<std::vector<StatementField>> DescribeStatement(const std::string& sql);
 
-  /// Starts a COPY ... TO STDOUT, one statement as in Query; read it with NextCopyData until it ends. Waits for the first rows
-  /// as NextCopyData does.
+  /// Starts a COPY ... TO STDOUT, one statement as in Query; read it with NextCopyData until it
+  /// ends. Waits for the first rows as NextCopyData does.
   Status StartCopyOut(const std::string& sql, sys::Duration byte_timeout = sys::Duration{0},
                       sys::Duration* waited = nullptr);
   /// The next CopyData, valid until the next call; empty after the last. Waits at most

@@ -220,8 +220,8 @@ Status DiskFiles::Exchange(const std::string& a, const std::string& b) {
   if (renameat2(AT_FDCWD, a.c_str(), AT_FDCWD, b.c_str(), RENAME_EXCHANGE) != 0) {
     if (errno == EINVAL || errno == ENOSYS) {
       return Fail(Code::kInvalid,
-                  "cannot swap in '{}': its file system cannot swap two folders; remove what stands "
-                  "there, or choose a folder on another file system",
+                  "cannot swap in '{}': its file system cannot swap two folders; remove what "
+                  "stands there, or choose a folder on another file system",
                   b);
     }
     return FromErrno(errno, "swap in", b);
