@@ -3,11 +3,13 @@
 #include <malloc.h>
 
 #include <CLI/CLI.hpp>
+#include <csignal>
 #include <cstdio>
 
 #include "weir/app/command.h"
 #include "weir/app/libraries.h"
 #include "weir/base/log.h"
+#include "weir/base/printable.h"
 #include "weir/base/secret.h"
 #include "weir/base/version.h"
 
@@ -28,7 +30,7 @@ int Parse(CLI::App& app, int argc, char** argv, int* code) {
     if (*code == kUsageExit) {
       const std::string message = HidePasswords(error.what());
       std::fprintf(stderr, "weir: %s; see weir --help\n",
-                   message.substr(0, message.find('\n')).c_str());
+                   Printable(message.substr(0, message.find('\n'))).c_str());
     }
     return 1;
   }
@@ -47,7 +49,7 @@ void TuneMalloc() {
 }  // namespace
 
 int Report(const Error& error) {
-  std::fprintf(stderr, "weir: %s\n", HidePasswords(error.message).c_str());
+  std::fprintf(stderr, "weir: %s\n", Printable(HidePasswords(error.message)).c_str());
   return ExitCode(error.code);
 }
 
@@ -58,6 +60,7 @@ int Report(const Error& error, const sys::Stop& stop) {
 }
 
 int Main(int argc, char** argv) {
+  std::signal(SIGXFSZ, SIG_IGN);  // A file that may not grow further is an error, with its name.
   TuneMalloc();
   CLI::App app("weir copies tables out of a live PostgreSQL, and measures what that did to it.",
                "weir");

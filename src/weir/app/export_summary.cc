@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "weir/app/text_table.h"
+#include "weir/base/printable.h"
 #include "weir/base/units.h"
 
 namespace weir::app {
@@ -26,15 +27,15 @@ std::chrono::milliseconds InMillis(sys::Duration duration) {
 std::string SummaryText(const extract::ExportReport& report) {
   const extract::ExportTotals& totals = report.totals;
   if (report.status == ledger::RunStatus::kSkipped) {
-    return fmt::format("{}: no rows, nothing written (skip_empty)\n", report.name);
+    return fmt::format("{}: no rows, nothing written (skip_empty)\n", Printable(report.name));
   }
   const double seconds = std::max(sys::Seconds(report.duration), 0.001);
   std::string text = fmt::format(
       "{}: {} rows in {} ({} rows/s, {:.1f} MB/s)\n  {} in {} file{} in {}\n",
-      report.name, FormatCount(totals.rows), FormatDuration(InMillis(report.duration)),
+      Printable(report.name), FormatCount(totals.rows), FormatDuration(InMillis(report.duration)),
       FormatCount(static_cast<int64_t>(static_cast<double>(totals.rows) / seconds)),
       static_cast<double>(totals.read_bytes) / 1e6 / seconds, FormatBytes(report.written_bytes()),
-      totals.parts.size(), totals.parts.size() == 1 ? "" : "s", report.folder);
+      totals.parts.size(), totals.parts.size() == 1 ? "" : "s", Printable(report.folder));
   text += fmt::format(
       "  receiver: {} waiting for the source, {} waiting for the encoder, {} resting\n"
       "  encoder: {} decoding, {} encoding, {} writing; peak memory {}\n",
@@ -51,7 +52,9 @@ std::string HarmText(const pg::HarmReport& harm) {
     table.AddRow({metric.metric, FormatCount(metric.delta)});
   }
   std::string text = table.Text();
-  for (const std::string& reason : harm.absent_reasons) text += "not measured: " + reason + "\n";
+  for (const std::string& reason : harm.absent_reasons) {
+    text += "not measured: " + Printable(reason) + "\n";
+  }
   return text;
 }
 

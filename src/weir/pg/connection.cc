@@ -8,7 +8,8 @@
 #include <array>
 #include <cerrno>
 #include <future>
-#include <thread>
+
+#include "weir/sys/thread.h"
 
 namespace weir::pg {
 namespace {
@@ -53,8 +54,17 @@ constexpr std::array<StateAdvice, 24> kAdvice = {{
     {"42", Code::kInvalid, ""},
 }};
 
+// libpq quotes the type of a message that it did not expect; a NUL there ends its text.
+std::string_view CutAtNul(std::string_view text) {
+  for (std::string_view before : {"got message type \"", "but received "}) {
+    if (text.ends_with(before)) return "\\x00";
+  }
+  return "";
+}
+
 std::string FirstLine(std::string_view text) {
   std::string line(text.substr(0, text.find('\n')));
+  line += CutAtNul(text);
   for (std::string_view prefix : {"ERROR:  ", "FATAL:  "}) {
     if (line.starts_with(prefix)) line.erase(0, prefix.size());
   }
@@ -73,6 +83,7 @@ std::string OneLine(std::string_view text) {
     }
   }
   while (!line.empty() && line.back() == ' ') line.pop_back();
+  line += CutAtNul(text);
   return line;
 }
 
@@ -502,7 +513,8 @@ Status Connection::FinishCopy() {
 // this object and may outlive it.
 void Connection::Cancel(sys::Duration bound) {
   if (cancel_ == nullptr) return;
-  std::packaged_task<void()> ask([cancel = cancel_] {
+  const auto done = std::make_shared<std::promise<void>>();
+  auto asking = sys::StartThread([cancel = cancel_, done] {
     // PQcancel, unlike the rest of libpq, lets a server that is gone end the process.
     sigset_t pipe;
     sigemptyset(&pipe);
@@ -510,9 +522,11 @@ void Connection::Cancel(sys::Duration bound) {
     pthread_sigmask(SIG_BLOCK, &pipe, nullptr);
     char reason[256];
     PQcancel(cancel.get(), reason, sizeof reason);
+    done->set_value();
   });
-  const std::future<void> asked = ask.get_future();
-  std::thread(std::move(ask)).detach();
+  if (!asking.ok()) return;  // The end of the connection will tell the server.
+  const std::future<void> asked = done->get_future();
+  asking.value().detach();
   asked.wait_for(bound);
 }
 

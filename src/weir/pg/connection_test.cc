@@ -490,6 +490,14 @@ TEST(ConnectionToAFake, AnAnswerThatDoesNotEndIsGivenUp) {
   }
 }
 
+TEST(ConnectionToAFake, AMessageOfTypeNulIsSaidSo) {
+  const test::FakeServer server(std::string(20, '\0'));
+  const sys::Stop never;
+  const auto rows = ConnectTo(server, never)->Query("SELECT 1");
+  ASSERT_FALSE(rows.ok());
+  EXPECT_NE(rows.error().message.find("\\x00"), std::string::npos) << rows.error().message;
+}
+
 TEST(ConnectionToAFake, AStopEndsAnAnswerThatDoesNot) {
   using test::FakeServer;
   for (const std::string& answer : {FakeServer::Message('S', std::string("a\0b\0", 4)), kCopyOut,

@@ -5,6 +5,7 @@
 
 #include "weir/pg/session.h"
 #include "weir/pg/sql.h"
+#include "weir/sys/thread.h"
 
 namespace weir::pg {
 namespace {
@@ -58,7 +59,12 @@ std::unique_ptr<HarmMeter> HarmMeter::Start(HarmOptions options, sys::Clock& clo
                                             const sys::Stop& stop) {
   std::unique_ptr<HarmMeter> meter(new HarmMeter(std::move(options), clock, stop));
   meter->ReadFirst();
-  meter->sampler_ = std::thread([self = meter.get()] { self->Run(); });
+  auto sampler = sys::StartThread([self = meter.get()] { self->Run(); });
+  if (sampler.ok()) {
+    meter->sampler_ = std::move(sampler).value();
+  } else {
+    meter->sample_failure_ = sampler.error().message;
+  }
   return meter;
 }
 
