@@ -292,7 +292,8 @@ TEST(OutputFolder, ARunWithoutItsManifestIsRefusedAndKept) {
     EXPECT_EQ(done.error().code, Code::kInvalid);
     EXPECT_EQ(done.error().message,
               fmt::format("'{}' holds '_SUCCESS', but its manifest.json is {}, so nobody knows "
-                          "what weir wrote there; move the folder away or choose another output folder",
+                          "what weir wrote there; move the folder away or choose another output "
+                          "folder",
                           kFolder, state));
     EXPECT_EQ(files.Read(path + "/part-00000.csv", 100).value(), "r1");
   }
