@@ -95,6 +95,8 @@ Status Source::BeginTable(const SourceRequest& request, const sys::Stop& stop) {
   for (const auto& column : columns_) names.push_back(column.column.name);
   select_ = pg::SelectSql(*connection_, {.table = table, .query = {}, .columns = names,
                                          .where = request.where, .limit = request.limit});
+  // Parsed ahead, so that what is wrong with the condition is said of the condition.
+  if (!request.where.empty()) WEIR_DO(connection_->DescribeStatement(select_), "--where");
   return Ok();
 }
 

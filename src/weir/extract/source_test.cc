@@ -107,7 +107,8 @@ TEST_F(SourceTest, RowsAreFilteredAndLimited) {
   request.limit = 2;
   EXPECT_EQ(RowsOf(request), "2 4 ");
   request.where = "nothing = 1";
-  EXPECT_EQ(RowsOf(request), "column \"nothing\" does not exist; check the column's name");
+  EXPECT_EQ(RowsOf(request),
+            "--where: column \"nothing\" does not exist; check the column's name");
 }
 
 TEST_F(SourceTest, EveryKindOfRelationIsRead) {

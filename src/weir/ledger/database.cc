@@ -64,6 +64,12 @@ Result<std::unique_ptr<Database>> Database::Open(const std::string& path) {
 }
 
 Error Database::LastError() const {
+  if (sqlite3_extended_errcode(handle_) == SQLITE_READONLY_DBMOVED) {
+    return Fail(Code::kUnavailable,
+                "state file '{}' was moved or removed while weir used it; leave it in its place "
+                "and run again",
+                path_);
+  }
   const Reaction reaction = ReactionTo(sqlite3_errcode(handle_) & 0xff);
   return Fail(reaction.code, "state file '{}': {}{}", path_, sqlite3_errmsg(handle_),
               reaction.remedy);
