@@ -74,10 +74,14 @@ class BadInput : public testing::Test {
   // True once rows are in a file.
   bool HasWritten() {
     for (const std::string& name : Names(Out())) {
-      const auto size = files_.SizeBytes(Out() + "/" + name + "/part-00000.csv");
+      const auto size = files_.SizeBytes(test::FirstPart(Out() + "/" + name));
       if (size.ok() && size.value() > 0) return true;
     }
     return false;
+  }
+  // The one part of an output.
+  std::string TextOf(const std::string& table) {
+    return files_.Read(test::FirstPart(Out() + "/" + table), 100 << 20).value();
   }
   std::vector<ledger::RunRow> Runs(const std::string& folder) {
     const std::string state = sys::JoinPath(folder, ledger::kStateFileName);
@@ -269,7 +273,7 @@ TEST_F(BadInputOnAServer, ColumnsTakeOneValuePerUse) {
     argv.insert(argv.end(), flags.begin(), flags.end());
     argv.insert(argv.end(), {db_.url(), "t", "-o", Out(), "--format", "csv", "--quiet"});
     const Ended ended = RunProgram(argv);
-    return ended.code == 0 ? folder_.Read("out/public.t/part-00000.csv") : ended.err;
+    return ended.code == 0 ? TextOf("public.t") : ended.err;
   };
   EXPECT_EQ(columns({"--columns", "ID"}), "id\r\n1\r\n");
   EXPECT_EQ(columns({"--columns", "\"a,b\",c"}), "\"a,b\",c\r\n2,4\r\n");
@@ -278,6 +282,23 @@ TEST_F(BadInputOnAServer, ColumnsTakeOneValuePerUse) {
   EXPECT_EQ(columns({"--columns", "a b"}),
             "weir: --columns: 'a b' is not a list of columns: write names with commas between "
             "them, and double quotes around odd characters\n");
+}
+
+// A condition may close the parenthesis that it stands in; it cannot begin another statement.
+TEST_F(BadInputOnAServer, AConditionThatIsSeveralStatements) {
+  db_.Exec("CREATE TABLE s AS SELECT i AS id, 'x' AS a FROM generate_series(1, 10) i; "
+           "CREATE TABLE victim AS SELECT 1 AS a");
+  for (const char* where :
+       {"id<5)) TO STDOUT (FORMAT binary); COMMIT; DROP TABLE victim; COPY (SELECT * FROM s WHERE "
+        "(true",
+        "id<5)) TO STDOUT; COPY (SELECT * FROM s WHERE (true",
+        "id<5); DROP TABLE victim; SELECT (true"}) {
+    const Ended ended = RunProgram(Export(db_.url(), "s", {"--where", where}));
+    EXPECT_EQ(ended.code, 1) << where;
+    Sentence(ended);
+    EXPECT_EQ(db_.Text("SELECT count(*) FROM victim"), "1");
+    EXPECT_TRUE(Names(Out()).empty());
+  }
 }
 
 TEST_F(BadInputOnAServer, MissingRightsOnColumns) {
@@ -516,7 +537,7 @@ TEST_F(BadInputOnALostServer, BackAgainItGivesAllRowsOnce) {
   std::string rows = "a,b\r\n";
   const std::string b(100, 'x');
   for (int i = 1; i <= kRows; ++i) rows += fmt::format("{},{}\r\n", i, b);
-  EXPECT_TRUE(folder_.Read("out/held/part-00000.csv") == rows);  // Too long to be shown.
+  EXPECT_TRUE(TextOf("held") == rows);  // Too long to be shown.
   EXPECT_EQ(Runs(folder_.path())[0].end.status, ledger::RunStatus::kSuccess);
 }
 
@@ -698,17 +719,36 @@ TEST_F(BadInputOnAServer, FoldersThatCannotBeWritten) {
   EXPECT_NE(Sentence(read_only).find(Out()), std::string::npos) << read_only.err;
 }
 
-TEST_F(BadInputOnAServer, AFolderThatVanishes) {
+// What is taken away or cut while it is being written is in no manifest, and the old result stays.
+TEST_F(BadInputOnAServer, PartsThatSomeoneTakesAway) {
   MakeEndless();
-  test::Program program(Export(db_.url(), "endless", {"--format", "csv", "--limit", "2000000"}));
-  ASSERT_TRUE(program.Until([&] { return HasWritten(); }));
-  for (const std::string& name : Names(Out())) std::filesystem::remove_all(Out() + "/" + name);
-  const Ended ended = program.Wait();
-  EXPECT_EQ(ended.code, 1) << ended.err;
-  const std::string sentence = Sentence(ended);
-  EXPECT_TRUE(sentence.ends_with("No such file or directory")) << sentence;
-  EXPECT_TRUE(Names(Out()).empty());
-  EXPECT_EQ(LastStatus(), "failed");
+  const std::vector<std::string> view = {"--format", "csv", "--limit", "2000000"};
+  ASSERT_EQ(RunProgram(Export(db_.url(), "endless", {"--format", "csv", "--limit", "3"})).code, 0);
+  const std::string old = TextOf("public.endless");
+  const auto building = [&] {
+    const auto names = Names(Out());
+    return names.empty() || !names[0].ends_with(".building") ? "" : Out() + "/" + names[0];
+  };
+  const std::vector<std::pair<std::function<void()>, std::string>> deeds = {
+      {[&] { std::filesystem::remove_all(building()); }, "' was written and is gone; "},
+      {[&] { std::filesystem::remove(test::FirstPart(building())); },
+       "' was written and is gone; "},
+      {[&] { std::filesystem::resize_file(test::FirstPart(building()), 0); },
+       "; find out who changes files there, then run again"}};
+  for (const auto& [deed, words] : deeds) {
+    test::Program program(Export(db_.url(), "endless", view));
+    ASSERT_TRUE(program.Until([&] {
+      const auto size = files_.SizeBytes(test::FirstPart(building()));
+      return size.ok() && size.value() > 0;
+    }));
+    deed();
+    const Ended ended = program.Wait();
+    EXPECT_EQ(ended.code, 3) << ended.err;
+    EXPECT_NE(Sentence(ended).find(words), std::string::npos) << ended.err;
+    EXPECT_EQ(LastStatus(), "failed");
+    EXPECT_EQ(Names(Out()), std::vector<std::string>{"public.endless"});
+    EXPECT_EQ(TextOf("public.endless"), old);
+  }
 }
 
 TEST_F(BadInputOnAServer, AFolderOfSomeoneElse) {
@@ -722,6 +762,121 @@ TEST_F(BadInputOnAServer, AFolderOfSomeoneElse) {
                                          "output folder",
                                          Out()));
   EXPECT_EQ(folder_.Read("out/public.t/manifest.json"), "{\"name\": \"a web page\"}");
+}
+
+// A link would be replaced by a folder, and what it leads to forgotten; -o itself may be one.
+TEST_F(BadInputOnAServer, LinksInAFoldersPlace) {
+  db_.Exec("CREATE TABLE t AS SELECT 1 AS a");
+  const std::string real = folder_.Path("real");
+  std::filesystem::create_directory(real);
+  std::filesystem::create_directory_symlink(real, Out());
+  ASSERT_EQ(RunProgram(Export(db_.url(), "t")).code, 0);
+  EXPECT_TRUE(files_.Exists(real + "/public.t/_SUCCESS"));
+
+  std::filesystem::rename(real + "/public.t", folder_.Path("elsewhere"));
+  std::filesystem::create_directory_symlink(folder_.Path("elsewhere"), real + "/public.t");
+  const Ended ended = RunProgram(Export(db_.url(), "t"));
+  EXPECT_EQ(ended.code, 1);
+  EXPECT_EQ(Sentence(ended), fmt::format("export public.t: '{}/public.t' is a symbolic link, which "
+                                         "would be replaced by a folder; give the folder it leads "
+                                         "to as the output, or remove the link",
+                                         Out()));
+  EXPECT_EQ(files_.KindOf(real + "/public.t"), sys::PathKind::kLink);
+}
+
+// Names are bytes in PostgreSQL, and %XX in a folder's name takes three.
+TEST_F(BadInputOnAServer, NamesTooLongForAFolder) {
+  const std::string schema(63, '/');
+  const auto fits = fmt::format("\"{}\".\"{}\"", schema, std::string(20, '/'));   // 250 bytes.
+  const auto wide = fmt::format("\"{}\".\"{}\"", schema, std::string(63, '/'));
+  db_.Exec(fmt::format("CREATE SCHEMA \"{}\"; CREATE TABLE {} AS SELECT 1 AS a; CREATE TABLE {} AS "
+                       "SELECT 1 AS a",
+                       schema, fits, wide));
+  for (int run = 0; run < 2; ++run) {
+    const Ended ended = RunProgram(Export(db_.url(), fits));
+    EXPECT_EQ(ended.code, 0) << ended.err;
+    EXPECT_EQ(Names(Out()).size(), 1U);
+  }
+  const Ended refused = RunProgram(Export(db_.url(), wide));
+  EXPECT_EQ(refused.code, 1);
+  EXPECT_NE(Sentence(refused).find("has 379 bytes, and file systems take 255; export the table by "
+                                   "weir run, under a shorter name"),
+            std::string::npos)
+      << refused.err;
+}
+
+TEST_F(BadInputOnAServer, NamesThatMoveACursorAreSpelledOut) {
+  db_.Exec("CREATE TABLE \"a\x01\x1b[31mb\" AS SELECT 1 AS x; "
+           "CREATE TABLE t (\"c\x1b]0;title\x07\" xml)");
+  const Ended done = RunProgram({WEIR_PROGRAM, "export", db_.url(), "\"a\x01\x1b[31mb\"", "-o",
+                                 Out()});
+  EXPECT_EQ(done.code, 0) << done.err;
+  EXPECT_TRUE(done.out.starts_with("public.\"a\\x01\\x1b[31mb\": 1 rows in ")) << done.out;
+  const Ended failed = RunProgram(Export(db_.url(), "t"));
+  EXPECT_EQ(failed.code, 1);
+  EXPECT_NE(Sentence(failed).find("c\\x1b]0;title\\x07"), std::string::npos) << failed.err;
+  const Ended state = RunProgram(
+      {WEIR_PROGRAM, "state", "runs", "--state", sys::JoinPath(Out(), ledger::kStateFileName)});
+  EXPECT_EQ(state.code, 0) << state.err;
+  for (const std::string& text : {done.out, done.err, failed.err, state.out}) {
+    EXPECT_EQ(text.find_first_of("\x01\x07\x1b"), std::string::npos) << text;
+  }
+}
+
+TEST_F(BadInputOnAServer, FilesThatMayNotGrow) {
+  MakeEndless();
+  const auto limited = [&](int blocks) {  // Of 512 bytes.
+    auto argv = Export(db_.url(), "endless", {"--format", "csv"});
+    std::vector<std::string> shell = {"/bin/sh", "-c",
+                                      fmt::format("ulimit -f {}; exec \"$@\"", blocks), "sh"};
+    shell.insert(shell.end(), argv.begin(), argv.end());
+    return RunProgram(shell);
+  };
+  const Ended ended = limited(1000);
+  EXPECT_EQ(ended.code, 2);
+  EXPECT_TRUE(Sentence(ended).ends_with("': File too large; raise the limit on file sizes (ulimit "
+                                        "-f) or have smaller files made"))
+      << ended.err;
+  EXPECT_TRUE(Names(Out()).empty());
+  EXPECT_EQ(LastStatus(), "failed");
+  std::filesystem::remove_all(Out());
+  EXPECT_EQ(limited(0).code, 2);
+}
+
+// The meter does without its thread, an export cannot.
+TEST_F(BadInputOnAServer, ThreadsThatCannotBeStarted) {
+  db_.Exec("CREATE TABLE t AS SELECT 1 AS a");
+  EXPECT_EQ(RunProgram(Export(db_.url(), "t"), {"WEIR_FAULT=thread.start=fail"}).code, 0);
+  const Ended ended = RunProgram(Export(db_.url(), "t"), {"WEIR_FAULT=thread.start:2=fail"});
+  EXPECT_EQ(ended.code, 2);
+  EXPECT_NE(Sentence(ended).find("cannot start a thread: "), std::string::npos) << ended.err;
+}
+
+TEST_F(BadInputOnAServer, ABadConditionIsNamedAndTheTableOnce) {
+  db_.Exec("CREATE TABLE s AS SELECT 1 AS id");
+  const Ended ended = RunProgram(Export(db_.url(), "s", {"--where", "id ="}));
+  EXPECT_EQ(ended.code, 1);
+  EXPECT_EQ(Sentence(ended), "export public.s: --where: syntax error at or near \")\"");
+}
+
+TEST_F(BadInputOnAServer, ATableNamedTwice) {
+  db_.Exec("CREATE TABLE s AS SELECT 1 AS id");
+  const Ended ended = RunProgram(Export(db_.url(), "s", {"public.s"}));
+  EXPECT_EQ(ended.code, 64);
+  EXPECT_EQ(Sentence(ended), "table public.s is named twice; name each table once");
+  EXPECT_FALSE(files_.Exists(Out()));
+}
+
+TEST_F(BadInputOnAServer, AStatementTimeoutOfTheEnvironmentIsNobodysCancel) {
+  db_.Exec("CREATE TABLE s AS SELECT 1 AS id; BEGIN; LOCK TABLE pg_catalog.pg_namespace IN ACCESS "
+           "EXCLUSIVE MODE");
+  const Ended ended =
+      RunProgram(Export(db_.url(), "s"), {"PGOPTIONS=-c statement_timeout=100"});
+  db_.Exec("ROLLBACK");
+  EXPECT_EQ(ended.code, 1);
+  EXPECT_TRUE(Sentence(ended).ends_with("or a statement_timeout did that the role, the database or "
+                                        "PGOPTIONS sets; find out which before running it again"))
+      << ended.err;
 }
 
 // ---- Killed -------------------------------------------------------------------------------------
@@ -911,9 +1066,9 @@ TEST_F(BadConfig, ParametersThatAreNoneAndOnesThatAreUsed) {
   EXPECT_FALSE(files_.Exists(Out()));
 
   EXPECT_EQ(run({"OTHER=1"}).code, 0);  // The environment's.
-  EXPECT_EQ(folder_.Read("out/few/part-00000.csv"), "i\r\n1\r\n2\r\n3\r\n4\r\n");
+  EXPECT_EQ(TextOf("few"), "i\r\n1\r\n2\r\n3\r\n4\r\n");
   EXPECT_EQ(run({"MOST=2", "OTHER=1"}).code, 0);
-  EXPECT_EQ(folder_.Read("out/few/part-00000.csv"), "i\r\n1\r\n2\r\n");
+  EXPECT_EQ(TextOf("few"), "i\r\n1\r\n2\r\n");
 }
 
 TEST_F(BadConfig, StateShowsWhatIsThereAndMakesNothing) {

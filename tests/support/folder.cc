@@ -41,4 +41,15 @@ std::string TempFolder::Read(std::string_view name) const {
   return contents.str();
 }
 
+std::string FirstPart(const std::string& folder) {
+  std::string first;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
+    const std::string path = entry.path().string();
+    const bool part = entry.path().filename().string().starts_with("part-");
+    if (part && (first.empty() || path < first)) first = path;
+  }
+  return first;
+}
+
 }  // namespace weir::test

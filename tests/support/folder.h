@@ -25,4 +25,7 @@ class TempFolder {
   std::string path_;
 };
 
+/// The path of the first part in an output folder; empty when there is none.
+std::string FirstPart(const std::string& folder);
+
 }  // namespace weir::test

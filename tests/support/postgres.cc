@@ -25,7 +25,8 @@ const sys::Stop& Never() {
 std::unique_ptr<pg::Connection> Connect(const std::string& url) {
   auto target = pg::Target::Parse(url);
   if (!target.ok()) Die("URL", target.error().message);
-  auto connection = pg::Connection::Open(std::move(target).value(), "weir/test", Never());
+  auto connection = pg::Connection::Open(std::move(target).value(), "weir/test", Never(),
+                                         pg::kNoBound);
   if (!connection.ok()) Die("cannot connect", connection.error().message);
   return std::move(connection).value();
 }

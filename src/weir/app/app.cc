@@ -12,6 +12,7 @@
 #include "weir/app/command.h"
 #include "weir/app/libraries.h"
 #include "weir/base/log.h"
+#include "weir/base/printable.h"
 #include "weir/base/secret.h"
 #include "weir/base/version.h"
 
@@ -39,7 +40,8 @@ int Parse(CLI::App& app, int argc, char** argv, int* code) {
     if (*code == kUsageExit) {
       const std::string message = HidePasswords(error.what());
       std::fprintf(stderr, "weir: %s; see %s --help\n",
-                   message.substr(0, message.find('\n')).c_str(), CommandOf(app).c_str());
+                   Printable(message.substr(0, message.find('\n'))).c_str(),
+                   CommandOf(app).c_str());
     }
     return 1;
   }
@@ -77,7 +79,7 @@ int CodeAfterPrinting(int code) {
 }  // namespace
 
 int Report(const Error& error) {
-  std::fprintf(stderr, "weir: %s\n", HidePasswords(error.message).c_str());
+  std::fprintf(stderr, "weir: %s\n", Printable(HidePasswords(error.message)).c_str());
   return ExitCode(error.code);
 }
 
@@ -119,6 +121,7 @@ int Main(int argc, char** argv) {
   TuneMalloc();
   HoldStandardDescriptors();
   std::signal(SIGPIPE, SIG_IGN);  // A reader of ours that leaves does not end the work.
+  std::signal(SIGXFSZ, SIG_IGN);  // A file that may not grow further is an error, with its name.
   return CodeAfterPrinting(RunCommandLine(argc, argv));
 }
 

@@ -1,5 +1,6 @@
 // weir export URL TABLE... -o DIR: tables to files without a configuration.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <memory>
 
 #include "weir/app/command.h"
@@ -74,6 +75,11 @@ Result<std::vector<extract::ExportJob>> JobsOf(const Options& options, const sys
   for (const std::string& text : options.tables) {
     WEIR_TRY(const pg::TableName written, pg::TableName::Parse(text));
     WEIR_TRY(const pg::TableName table, pg::ResolveTable(*connection, written));
+    const bool again = std::any_of(jobs.begin(), jobs.end(),
+                                   [&](const auto& job) { return job.source.table == table; });
+    if (again) {
+      return Fail(Code::kUsage, "table {} is named twice; name each table once", table.Display());
+    }
     extract::ExportJob& job = jobs.emplace_back(common);
     job.source.table = table;
     job.name = table.Display();

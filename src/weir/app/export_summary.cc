@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "weir/app/text_table.h"
+#include "weir/base/printable.h"
 #include "weir/base/units.h"
 
 namespace weir::app {
@@ -27,18 +28,18 @@ std::chrono::milliseconds InMillis(sys::Duration duration) {
 std::string SummaryText(const extract::ExportReport& report) {
   const extract::ExportTotals& totals = report.totals;
   if (report.status == ledger::RunStatus::kSkipped) {
-    return fmt::format("{}: no rows, nothing written (skip_empty){}\n", report.name,
-                       report.earlier_stands
-                           ? fmt::format("; an earlier export stands in {}", report.folder)
-                           : "");
+    const std::string earlier =
+        report.earlier_stands ? "; an earlier export stands in " + Printable(report.folder) : "";
+    return fmt::format("{}: no rows, nothing written (skip_empty){}\n", Printable(report.name),
+                       earlier);
   }
   const double seconds = std::max(sys::Seconds(report.duration), 0.001);
   std::string text = fmt::format(
       "{}: {} rows in {} ({} rows/s, {:.1f} MB/s)\n  {} in {} file{} in {}\n",
-      report.name, FormatCount(totals.rows), FormatDuration(InMillis(report.duration)),
+      Printable(report.name), FormatCount(totals.rows), FormatDuration(InMillis(report.duration)),
       FormatCount(static_cast<int64_t>(static_cast<double>(totals.rows) / seconds)),
       static_cast<double>(totals.read_bytes) / 1e6 / seconds, FormatBytes(report.written_bytes()),
-      totals.parts.size(), totals.parts.size() == 1 ? "" : "s", report.folder);
+      totals.parts.size(), totals.parts.size() == 1 ? "" : "s", Printable(report.folder));
   text += fmt::format(
       "  receiver: {} waiting for the source, {} waiting for the encoder, {} resting\n"
       "  encoder: {} decoding, {} encoding, {} writing; peak memory {}\n",
@@ -59,7 +60,7 @@ std::string HarmText(const pg::HarmReport& harm) {
 
 std::string AbsentText(const std::vector<std::string>& reasons) {
   std::string text;
-  for (const std::string& reason : reasons) text += "not measured: " + reason + "\n";
+  for (const std::string& reason : reasons) text += "not measured: " + Printable(reason) + "\n";
   return text;
 }
 

@@ -8,7 +8,9 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "weir/base/printable.h"
 #include "weir/base/units.h"
+#include "weir/sys/thread.h"
 
 namespace weir::app {
 namespace {
@@ -28,7 +30,7 @@ ProgressStyle ChooseProgressStyle(bool quiet) {
 std::string ProgressText(const std::string& name, int64_t rows, int64_t expected_rows,
                          int64_t read_bytes, sys::Duration elapsed) {
   const double seconds = std::max(sys::Seconds(elapsed), 0.001);
-  std::string text = name;
+  std::string text = Printable(name);
   if (expected_rows > 0) {
     text += fmt::format("  {:.0f}%", std::min(99.0, 100.0 * static_cast<double>(rows) /
                                                         static_cast<double>(expected_rows)));
@@ -51,7 +53,10 @@ ProgressLine::ProgressLine(std::string name, const extract::Progress& progress, 
       style_(style),
       clock_(clock),
       start_(clock.Now()) {
-  if (style_ != ProgressStyle::kNone) thread_ = std::thread([this] { Run(); });
+  if (style_ == ProgressStyle::kNone) return;
+  if (auto started = sys::StartThread([this] { Run(); }); started.ok()) {
+    thread_ = std::move(started).value();  // Without it there is no progress to be seen.
+  }
 }
 
 ProgressLine::~ProgressLine() {

@@ -9,6 +9,7 @@
 #include "weir/app/export_summary.h"
 #include "weir/app/progress_line.h"
 #include "weir/base/log.h"
+#include "weir/base/printable.h"
 #include "weir/base/units.h"
 #include "weir/ledger/sqlite_ledger.h"
 
@@ -43,8 +44,8 @@ void Show(const extract::ExportReport& report, const OutputStyle& style) {
     std::fflush(stdout);
   }
   if (report.error.has_value()) {
-    std::fprintf(stderr, "weir: export %s: %s\n", report.name.c_str(),
-                 report.error->message.c_str());
+    std::fprintf(stderr, "weir: export %s: %s\n", Printable(report.name).c_str(),
+                 Printable(report.error->message).c_str());
   }
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "weir/base/assert.h"
+#include "weir/base/printable.h"
 
 namespace weir::app {
 namespace {
@@ -23,6 +24,7 @@ TextTable::TextTable(std::vector<std::string> header) { rows_.push_back(std::mov
 
 void TextTable::AddRow(std::vector<std::string> row) {
   WEIR_ASSERT(row.size() == rows_[0].size());
+  for (std::string& cell : row) cell = Printable(cell);
   rows_.push_back(std::move(row));
 }
 

@@ -5,7 +5,8 @@
 
 namespace weir::app {
 
-/// A header and rows of as many cells. Columns of numbers only are set right, others left.
+/// A header and rows of as many cells, which are printed as Printable() says. Columns of numbers
+/// only are set right, others left.
 class TextTable {
  public:
   explicit TextTable(std::vector<std::string> header);

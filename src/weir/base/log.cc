@@ -5,6 +5,8 @@
 
 #include <memory>
 
+#include "weir/base/printable.h"
+
 namespace weir {
 namespace {
 
@@ -33,6 +35,8 @@ spdlog::level::level_enum Level(LogLevel level) {
 
 void SetLogLevel(LogLevel level) { Logger().set_level(Level(level)); }
 
-void LogLine(LogLevel level, std::string_view line) { Logger().log(Level(level), line); }
+void LogLine(LogLevel level, std::string_view line) {
+  Logger().log(Level(level), Printable(line));
+}
 
 }  // namespace weir

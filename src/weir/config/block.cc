@@ -6,6 +6,9 @@
 namespace weir::config {
 namespace {
 
+// False for a text that Shown() only counted.
+bool IsShown(std::string_view shown) { return shown.starts_with('\''); }
+
 // What stands there, for "expected ..., found ...".
 std::string Found(const Node& node) {
   switch (node.kind) {
@@ -15,7 +18,8 @@ std::string Found(const Node& node) {
     case Node::Kind::kScalar: break;
   }
   if (node.text.empty()) return "empty text";
-  return node.quoted ? fmt::format("the text {}", Shown(node.text)) : Shown(node.text);
+  const std::string shown = Shown(node.text);
+  return node.quoted && IsShown(shown) ? fmt::format("the text {}", shown) : shown;
 }
 
 bool IsTrue(std::string_view text) { return text == "true" || text == "True" || text == "TRUE"; }
@@ -55,8 +59,10 @@ Status Block::CheckKey(const Entry& entry, const BlockKind& kind) const {
                                 [&](const Key& known) { return known.name == entry.key; });
   const std::string in = where_.empty() ? "" : fmt::format(" in '{}'", where_);
   if (key == kind.keys.end()) {
-    return Fail(Code::kUsage, "{}: unknown key {}{} (line {}, column {}); {}", context_->path,
-                Shown(entry.key), in, entry.at.line, entry.at.column, Hint(kind, entry.key));
+    const std::string shown = Shown(entry.key);
+    return Fail(Code::kUsage, "{}: unknown key{}{}{} (line {}, column {}); {}", context_->path,
+                IsShown(shown) ? " " : ", ", shown, in, entry.at.line, entry.at.column,
+                Hint(kind, entry.key));
   }
   const bool off = entry.value.kind == Node::Kind::kScalar && !entry.value.quoted &&
                    IsFalse(entry.value.text);

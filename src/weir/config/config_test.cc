@@ -348,7 +348,7 @@ const Refused kRefusedValues[] = {
     {&kSourceBlock, "zzzzzz: 1",
      "unknown key 'zzzzzz' in 'source' (line 1, column 38); the nearest known key is 'type'"},
     {&kSourceBlock, "'postgres://u:pw@h/d': 1",
-     "unknown key a text of 19 bytes in 'source' (line 1, column 38); the nearest known key is "
+     "unknown key, a text of 19 bytes in 'source' (line 1, column 38); the nearest known key is "
      "'password'"},
     {&kSourceBlock, "port: 1, port: 2",
      "cannot read line 1, column 47: key 'port' a second time, first on line 1; keep one"},
@@ -505,7 +505,7 @@ TEST(Config, WrongDocumentsAreRefusedWithPlaceAndRemedy) {
        "cannot read line 1, column 8: an alias inside the value it stands for"},
       {"a: \xff\n", "cannot read line 1, column 4: not UTF-8 text; save the file as UTF-8"},
       {"a: \xed\xa0\x80\n", "cannot read line 1, column 4: not UTF-8 text; save the file as UTF-8"},
-      {"<<: {a: 1}\n", "unknown key a text of 2 bytes (line 1, column 1); the nearest known key "
+      {"<<: {a: 1}\n", "unknown key, a text of 2 bytes (line 1, column 1); the nearest known key "
                        "is 'load'"},
   };
   for (const RefusedDocument& row : table) {

@@ -35,7 +35,7 @@ std::string Quoted(const std::string& text) {
 
 Result<std::unique_ptr<pg::Connection>> Connect(const std::string& url, const sys::Stop& stop) {
   WEIR_TRY(pg::Target target, pg::Target::Parse(url));
-  return pg::Connection::Open(std::move(target), "weir/bench", stop);
+  return pg::Connection::Open(std::move(target), "weir/bench", stop, pg::kNoBound);
 }
 
 }  // namespace

@@ -102,7 +102,8 @@ Status Seed(const SeedTable& table, const std::string& url, int64_t rows,
             const SeedProgress& progress, const sys::Stop& stop) {
   if (rows <= 0) return Fail(Code::kInvalid, "a seed table of {} rows cannot be made", rows);
   WEIR_TRY(pg::Target target, pg::Target::Parse(url));
-  WEIR_TRY(auto connection, pg::Connection::Open(std::move(target), "weir/seed", stop));
+  WEIR_TRY(auto connection,
+           pg::Connection::Open(std::move(target), "weir/seed", stop, pg::kNoBound));
   WEIR_TRY(const bool seeded, AlreadySeeded(*connection, table, rows), "seeding {}", table.name);
   if (seeded) return Ok();
   WEIR_DO(RunScript(*connection, table, rows, progress, stop), "seeding {}", table.name);

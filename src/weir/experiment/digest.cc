@@ -18,7 +18,8 @@ constexpr int64_t kReadRows = 1'024;  // Rows of 5 KB: batches of 5 MB.
 Result<std::string> DigestOfTable(const std::string& url, const std::string& table,
                                   const sys::Stop& stop) {
   WEIR_TRY(pg::Target target, pg::Target::Parse(url));
-  WEIR_TRY(const auto connection, pg::Connection::Open(std::move(target), "weir/bench", stop));
+  WEIR_TRY(const auto connection,
+           pg::Connection::Open(std::move(target), "weir/bench", stop, pg::kNoBound));
   WEIR_TRY(const pg::TableName name, pg::ResolveTable(*connection, {"", table}));
   WEIR_TRY(const pg::TableInfo info, pg::DescribeTable(*connection, name));
   std::vector<std::string> columns;

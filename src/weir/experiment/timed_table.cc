@@ -106,7 +106,8 @@ Status TimedTable::Prepare() {
   WEIR_DO(options_.seed(url_));
   WEIR_TRY(pg::Target target, pg::Target::Parse(url_));
   WEIR_TRY(address_, AddressOf(target));
-  WEIR_TRY(auto connection, pg::Connection::Open(std::move(target), "weir/bench", bench_.stop));
+  WEIR_TRY(auto connection, pg::Connection::Open(std::move(target), "weir/bench", bench_.stop,
+                                                 pg::kNoBound));
   if (bench_.source.is_private()) WEIR_DO(connection->Exec("CHECKPOINT"));
 
   WEIR_TRY(const pg::TableName name, pg::ResolveTable(*connection, {"", options_.table}));

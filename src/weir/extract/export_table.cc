@@ -6,6 +6,7 @@
 #include "weir/base/units.h"
 #include "weir/extract/chunk_queue.h"
 #include "weir/extract/copy_chunk.h"
+#include "weir/sys/thread.h"
 
 namespace weir::extract {
 namespace {
@@ -258,13 +259,13 @@ Status ExportTable(Source& source, const NewWriter& new_writer, const ExportOpti
   ChunkQueue queue(kQueueBytes);
   totals = {};  // Each side writes its own members.
   Status encoded;
-  std::thread encoding([&] {
+  WEIR_TRY(std::thread encoding, sys::StartThread([&] {
     Encoder encoder(source, new_writer, options, blocks, clock, progress);
     encoded = encoder.Run(queue, totals);
     if (encoded.ok()) return;
     queue.Abort();
     source.connection().Cancel();  // The receiver may be waiting for a server that says nothing.
-  });
+  }));
 
   Status received = Receiver(source, options, blocks, clock, stop, progress).Run(queue, totals);
   if (received.ok()) {

@@ -54,6 +54,7 @@ std::string_view FormatName(Format format) { return format == Format::kCsv ? "cs
 
 // The source is closed when this returns, its sessions' counters flushed.
 Status Run::ReadSource() {
+  WEIR_DO(file::CheckFolderName(job_.folder));
   WEIR_TRY(const auto source, Source::Open(job_.source, context_.stop));
   source_opened_ = true;
   auto read = Read(*source);
@@ -113,7 +114,7 @@ Status Run::CheckSpace(const pg::TableSize& size) {
 }
 
 Result<std::unique_ptr<file::TableWriter>> Run::NewPart(int part) {
-  const std::string name = fmt::format("part-{:05}.{}", part, FormatName(job_.format));
+  const std::string name = file::PartName(report_.run_id, part, FormatName(job_.format));
   const std::string path = output_->PathOf(name);
   if (job_.format == Format::kCsv) {
     return file::NewCsvWriter(context_.files, path, name, manifest_.schema);
@@ -232,7 +233,8 @@ Status Perform(const ExportJob& job, const RunContext& context, Progress& progre
       pg::HarmMeter::Start({.target = job.source.target,
                             .run_id = report.run_id,
                             .table = job.source.table ? job.source.table->Display() : "",
-                            .sample_interval = kHarmSample},
+                            .sample_interval = kHarmSample,
+                            .reply_bound = job.meter_reply_bound},
                            context.clock, context.stop);
   auto run = ReadWithRetries(job, context, *meter, progress, report);
   report.harm = meter->Finish(report.snapshot_hold, report.totals.copy);

@@ -23,6 +23,7 @@ struct ExportJob {
   ExportOptions options;
   RetryPolicy retry;
   int64_t memory_limit_bytes = mem::kUnlimited;  ///< Of everything charged to the run's blocks.
+  sys::Duration meter_reply_bound = pg::kMeterReplyBound;
   std::string profile = "balanced";
   std::optional<int64_t> batch_size_memory_mb;
 };

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "weir/base/log.h"
+
 namespace weir::extract {
 namespace {
 
@@ -66,7 +68,8 @@ std::string_view Source::leave_out() const {
 Status Source::Begin(const SourceRequest& request, const sys::Stop& stop) {
   asked_by_ = request.asked_by;
   WEIR_TRY(connection_,
-           pg::Connection::Open(request.target, request.settings.application_name, stop));
+           pg::Connection::Open(request.target, request.settings.application_name, stop,
+                                request.settings.reply_bound));
   return request.table.has_value() ? BeginTable(request, stop) : BeginQuery(request, stop);
 }
 
@@ -74,14 +77,14 @@ Status Source::BeginTable(const SourceRequest& request, const sys::Stop& stop) {
   WEIR_TRY(const pg::TableName table, pg::ResolveTable(*connection_, *request.table));
   name_ = table.Display();
   WEIR_DO(pg::BeginReadOnly(*connection_, pg::Isolation::kRepeatableRead, request.settings));
-  WEIR_TRY(const pg::LockMode lock, pg::LockTable(*connection_, table));
+  WEIR_TRY(const pg::LockMode lock, pg::LockTable(*connection_, table, request.settings));
   if (lock == pg::LockMode::kHolder) {
     WEIR_DO(connection_->Exec("ROLLBACK"));
     WEIR_DO(OpenHolder(request, stop));
     // SELECT without a column list asks for rights on any one column only.
     const std::string probe = pg::SelectSql(*holder_, {.table = table, .query = {}, .columns = {},
                                                        .where = {}, .limit = {}});
-    WEIR_DO(pg::LockThroughSelect(*holder_, probe), "table {}", name_);
+    WEIR_DO(pg::LockThroughSelect(*holder_, probe, request.settings), "table {}", name_);
     WEIR_DO(pg::BeginReadOnly(*connection_, pg::Isolation::kRepeatableRead, request.settings));
   }
   WEIR_DO(Snapshot());
@@ -99,6 +102,8 @@ Status Source::BeginTable(const SourceRequest& request, const sys::Stop& stop) {
   for (const auto& column : columns_) names.push_back(column.column.name);
   select_ = pg::SelectSql(*connection_, {.table = table, .query = {}, .columns = names,
                                          .where = request.where, .limit = request.limit});
+  // Parsed ahead, so that what is wrong with the condition is said of the condition.
+  if (!request.where.empty()) WEIR_DO(connection_->DescribeStatement(select_), "--where");
   return Ok();
 }
 
@@ -106,7 +111,7 @@ Status Source::BeginTable(const SourceRequest& request, const sys::Stop& stop) {
 Status Source::BeginQuery(const SourceRequest& request, const sys::Stop& stop) {
   name_ = "query";
   WEIR_DO(OpenHolder(request, stop));
-  WEIR_DO(pg::LockThroughSelect(*holder_, request.query), "query");
+  WEIR_DO(pg::LockThroughSelect(*holder_, request.query, request.settings), "query");
   WEIR_DO(pg::BeginReadOnly(*connection_, pg::Isolation::kRepeatableRead, request.settings));
   WEIR_DO(Snapshot());
   WEIR_TRY(const auto all, pg::DescribeQuery(*connection_, request.query), "query");
@@ -125,7 +130,8 @@ Status Source::BeginQuery(const SourceRequest& request, const sys::Stop& stop) {
 }
 
 Status Source::OpenHolder(const SourceRequest& request, const sys::Stop& stop) {
-  WEIR_TRY(holder_, pg::Connection::Open(request.target, request.settings.application_name, stop));
+  WEIR_TRY(holder_, pg::Connection::Open(request.target, request.settings.application_name, stop,
+                                         request.settings.reply_bound));
   pg::SessionSettings settings = request.settings;
   settings.idle_timeout_s = 0;  // It is idle for as long as the read takes.
   return pg::BeginReadOnly(*holder_, pg::Isolation::kReadCommitted, settings);
@@ -184,12 +190,14 @@ table::Schema Source::schema() const {
 }
 
 Status Source::Close() {
-  auto flushed = pg::FlushStatistics(*connection_);
-  auto committed = connection_->Exec("COMMIT");
+  auto ended = pg::EndReadOnly(*connection_);
   closed_at_ = sys::SteadyNow();
-  if (holder_ != nullptr) WEIR_DO(holder_->Exec("COMMIT"));
-  WEIR_DO(std::move(flushed));
-  return committed;
+  // Without the holder's answer nobody knows that its locks were held all the while.
+  if (holder_ != nullptr) WEIR_DO(pg::EndReadOnly(*holder_));
+  if (!connection_->fell_silent()) return ended;
+  // The end of the COPY was confirmed: the rows are whole, whatever becomes of the transaction.
+  LogWarn("{}: {}; all rows had come", name_, ended.error().message);
+  return Ok();
 }
 
 sys::Duration Source::snapshot_hold() const {

@@ -112,7 +112,8 @@ TEST_F(SourceTest, RowsAreFilteredAndLimited) {
   request.limit = 2;
   EXPECT_EQ(RowsOf(request), "2 4 ");
   request.where = "nothing = 1";
-  EXPECT_EQ(RowsOf(request), "column \"nothing\" does not exist; check the column's name");
+  EXPECT_EQ(RowsOf(request),
+            "--where: column \"nothing\" does not exist; check the column's name");
 }
 
 TEST_F(SourceTest, EveryKindOfRelationIsRead) {
@@ -144,6 +145,13 @@ TEST_F(SourceTest, QueriesAreRead) {
   EXPECT_EQ(RowsOf(request), "query: two columns are named a; name each once");
   request.query = "SELECT FROM t";
   EXPECT_EQ(RowsOf(request), "query: no columns are left to read");
+  db_.Exec("CREATE TABLE victim AS SELECT 1 AS a");
+  for (const char* query : {"SELECT 1) AS x; COMMIT; DROP TABLE victim; SELECT 1 FROM (SELECT 2",
+                            "SELECT 1; COMMIT; DROP TABLE victim"}) {
+    request.query = query;
+    EXPECT_NE(RowsOf(request), "");
+    EXPECT_EQ(db_.Text("SELECT count(*) FROM victim"), "1");
+  }
   request.query = "SELECT nothing";
   EXPECT_EQ(RowsOf(request), "query: column \"nothing\" does not exist; check the column's name");
 }

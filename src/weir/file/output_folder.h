@@ -2,11 +2,19 @@
 // OutputFolder: builds an export's folder out of sight and swaps it in whole.
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "weir/file/manifest.h"
 #include "weir/sys/files.h"
 
 namespace weir::file {
+
+/// "part-00007-3f9ac21b.parquet": part 7 of run `run_id`. Names of two runs differ, so that who
+/// reads by the manifest of one never meets a part of the other.
+std::string PartName(std::string_view run_id, int part, std::string_view extension);
+
+/// kInvalid when the last part of `path` is longer than a file system takes.
+Status CheckFolderName(const std::string& path);
 
 /// One run's output, in a dot folder beside `final_path` until Publish() gives it that name.
 ///
@@ -17,8 +25,8 @@ namespace weir::file {
 class OutputFolder {
  public:
   /// Makes the dot folder, and removes those that dead runs left.
-  /// Errors: kInvalid when final_path holds anything that weir did not write; kUnavailable when
-  ///         another run is at work on it.
+  /// Errors: kInvalid when final_path holds anything that weir did not write, is a link, or has a
+  ///         name that is too long; kUnavailable when another run is at work on it.
   static Result<std::unique_ptr<OutputFolder>> Open(sys::Files& files,
                                                     const std::string& final_path,
                                                     const std::string& run_id);
@@ -31,9 +39,11 @@ class OutputFolder {
 
   /// Writes the manifest, then _SUCCESS, and swaps the folder in: one rename exchange when there
   /// was a previous run, whose files are then removed.
+  /// Errors: kCorrupt when a part is not what the manifest says: it was removed or cut meanwhile.
   Status Publish(const Manifest& manifest);
 
  private:
+  Status CheckParts(const Manifest& manifest) const;
   OutputFolder(sys::Files& files, std::string final_path, std::string building_path,
                std::unique_ptr<sys::FolderLock> lock);
 

@@ -1,5 +1,10 @@
 #include "weir/file/output_folder.h"
 
+#include <functional>
+#include <optional>
+
+#include "tests/support/folder.h"
+
 namespace weir::file {
 namespace {
 
@@ -209,6 +214,111 @@ TEST(OutputFolder, AFileInTheFoldersPlaceIsRefused) {
   ASSERT_TRUE(files.WriteWhole(kFolder, "a file").ok());
   EXPECT_EQ(RunOnce(files, "r1").error().code, Code::kInvalid);
   EXPECT_EQ(files.Read(kFolder, 100).value(), "a file");
+}
+
+TEST(OutputFolder, NamesOfPartsAreThoseOfOneRun) {
+  const std::string name = PartName("20261130T111535-3f9ac2-1", 7, "parquet");
+  EXPECT_TRUE(name.starts_with("part-00007-")) << name;
+  EXPECT_TRUE(name.ends_with(".parquet")) << name;
+  EXPECT_EQ(name.size(), std::string("part-00007-01234567.parquet").size());
+  EXPECT_EQ(name, PartName("20261130T111535-3f9ac2-1", 7, "parquet"));
+  EXPECT_NE(name, PartName("20261130T111535-3f9ac2-2", 7, "parquet"));
+}
+
+// Goal: who read the manifest of one run finds its parts or nothing, never another run's.
+TEST(OutputFolder, APartIsNeverAnotherRunsByTheSameName) {
+  sys::MemoryFiles files;
+  ASSERT_TRUE(RunOnce(files, "r0").ok());  // With a name as weir wrote them at first.
+  std::string before = "part-00000.csv";
+  for (const char* run_id : {"r1", "r2"}) {
+    const auto folder = OutputFolder::Open(files, kFolder, run_id).value();
+    Manifest manifest = ManifestOf(run_id);
+    manifest.parts[0].path = PartName(run_id, 0, "csv");
+    ASSERT_TRUE(files.WriteWhole(folder->PathOf(manifest.parts[0].path), run_id).ok());
+    ASSERT_TRUE(folder->Publish(manifest).ok());
+    EXPECT_FALSE(files.Exists(std::string(kFolder) + "/" + before));
+    before = manifest.parts[0].path;
+  }
+}
+
+// Parts that are not, by their names, what was written: the run fails, and the old one stays.
+TEST(OutputFolder, PartsThatWereRemovedOrCutAreNotPublished) {
+  const std::vector<std::pair<std::function<void(sys::Files&, const std::string&)>, std::string>>
+      deeds = {
+          {[](sys::Files& files, const std::string& part) { (void)files.Remove(part); },
+           "was written and is gone"},
+          {[](sys::Files& files, const std::string& part) {
+             (void)files.Remove(part);
+             (void)files.MakeFolder(part);
+           },
+           "was written and is gone"},
+          {[](sys::Files& files, const std::string& part) {
+             (void)files.Remove(part);
+             (void)files.WriteWhole(part, "");
+           },
+           "was written with 2 bytes and has 0"},
+      };
+  for (const auto& [deed, words] : deeds) {
+    sys::MemoryFiles files;
+    ASSERT_TRUE(RunOnce(files, "r1").ok());
+    {
+      const auto folder = OutputFolder::Open(files, kFolder, "r2").value();
+      ASSERT_TRUE(files.WriteWhole(folder->PathOf("part-00000.csv"), "r2").ok());
+      deed(files, folder->PathOf("part-00000.csv"));
+      const Status published = folder->Publish(ManifestOf("r2"));
+      ASSERT_FALSE(published.ok());
+      EXPECT_EQ(published.error().code, Code::kCorrupt);
+      EXPECT_NE(published.error().message.find(words), std::string::npos)
+          << published.error().message;
+    }
+    EXPECT_EQ(RunSeen(files), "r1");
+    EXPECT_EQ(files.List("out").value(), (std::vector<std::string>{"public.t"}));
+  }
+}
+
+TEST(OutputFolder, ARunWithoutItsManifestIsRefusedAndKept) {
+  const std::string path(kFolder);
+  const std::vector<std::pair<std::optional<std::string>, std::string>> manifests = {
+      {std::nullopt, "missing"}, {"", "empty"}, {"{\"version\": 1", "damaged"}};
+  for (const auto& [text, state] : manifests) {
+    sys::MemoryFiles files;
+    ASSERT_TRUE(RunOnce(files, "r1").ok());
+    ASSERT_TRUE(files.Remove(path + "/manifest.json").ok());
+    if (text) {
+      ASSERT_TRUE(files.WriteWhole(path + "/manifest.json", *text).ok());
+    }
+    const auto done = RunOnce(files, "r2");
+    ASSERT_FALSE(done.ok());
+    EXPECT_EQ(done.error().code, Code::kInvalid);
+    EXPECT_EQ(done.error().message,
+              fmt::format("'{}' holds '_SUCCESS', but its manifest.json is {}, so nobody knows "
+                          "what weir wrote there; move the folder away or choose another output "
+                          "folder",
+                          kFolder, state));
+    EXPECT_EQ(files.Read(path + "/part-00000.csv", 100).value(), "r1");
+  }
+}
+
+// The dot folder's name is longer than the final one, which may be as long as the disk allows.
+TEST(OutputFolder, NamesUpToTheFileSystemsLimitAreBuiltAndTidied) {
+  const test::TempFolder folder;
+  sys::DiskFiles files;
+  for (const size_t bytes : {204, 205, 255}) {
+    const std::string path = folder.Path(std::string(bytes, 'x'));
+    std::string building;
+    {
+      const auto open = OutputFolder::Open(files, path, "20261130T111535-3f9ac2-1");
+      ASSERT_TRUE(open.ok()) << open.error().message;
+      building = sys::ParentPath(open.value()->PathOf("a"));
+    }
+    ASSERT_TRUE(files.MakeFolder(building).ok());  // As a run that died leaves it.
+    ASSERT_TRUE(RunOnce(files, "20261130T111535-3f9ac2-2", path).ok());
+    EXPECT_FALSE(files.Exists(building));
+    EXPECT_TRUE(files.Exists(path + "/_SUCCESS"));
+  }
+  const auto refused = OutputFolder::Open(files, folder.Path(std::string(256, 'x')), "r1");
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, Code::kInvalid);
 }
 
 }  // namespace

@@ -87,6 +87,12 @@ Result<std::unique_ptr<Database>> Database::Open(const std::string& path, Access
 }
 
 Error Database::LastError() const {
+  if (sqlite3_extended_errcode(handle_) == SQLITE_READONLY_DBMOVED) {
+    return Fail(Code::kUnavailable,
+                "state file '{}' was moved or removed while weir used it; leave it in its place "
+                "and run again",
+                path_);
+  }
   const int primary_code = sqlite3_errcode(handle_) & 0xff;
   const Reaction reaction =
       access_ == Access::kRead ? ReactionOfReader(primary_code) : ReactionTo(primary_code);

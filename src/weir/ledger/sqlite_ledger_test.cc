@@ -599,6 +599,20 @@ TEST(SqliteLedger, OnlyAFileOfTheDefaultNameIsSetAside) {
   EXPECT_EQ(folder.Read("picture.jpg"), std::string(5000, '#'));
 }
 
+TEST(SqliteLedger, AFileThatIsTakenAwayIsToldAsSuch) {
+  const Folder folder;
+  sys::ManualClock clock;
+  (void)OpenOrDie(folder.state(), clock);
+  auto database = Database::Open(folder.state()).value();
+  ASSERT_TRUE(sys::DiskFiles().Remove(folder.state()).ok());
+  const auto written = database->Execute("CREATE TABLE more (x)");
+  ASSERT_FALSE(written.ok());
+  EXPECT_EQ(written.error().code, Code::kUnavailable);
+  EXPECT_EQ(written.error().message,
+            "state file '" + folder.state() +
+                "' was moved or removed while weir used it; leave it in its place and run again");
+}
+
 TEST(SqliteLedger, AFullDiskIsToldAsSuch) {
   const Folder folder;
   sys::ManualClock clock;

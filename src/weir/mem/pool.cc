@@ -6,6 +6,7 @@
 #include "weir/mem/page_state_internal.h"
 #include "weir/mem/pool_counts_internal.h"
 #include "weir/sys/clock.h"
+#include "weir/sys/thread.h"
 
 namespace weir::mem {
 
@@ -73,7 +74,7 @@ Status Pool::Start() {
     scratch_.push_back(buffer);
   }
   for (int at = 0; at < options_.spill_threads; ++at) {
-    threads_.emplace_back([this] { SpillLoop(); });
+    WEIR_TRY(threads_.emplace_back(), sys::StartThread([this] { SpillLoop(); }));
   }
   return Ok();
 }

@@ -8,12 +8,11 @@
 #include <array>
 #include <cerrno>
 #include <future>
-#include <thread>
+
+#include "weir/sys/thread.h"
 
 namespace weir::pg {
 namespace {
-
-using ResultPtr = std::unique_ptr<PGresult, decltype(&PQclear)>;
 
 struct StateAdvice {
   std::string_view sqlstate;  // A whole SQLSTATE, or its two-character class.
@@ -39,7 +38,8 @@ constexpr std::array<StateAdvice, 24> kAdvice = {{
      "another session holds a stronger lock; wait for it or raise "
      "lock_timeout_s in weir.yaml"},
     {"57014", Code::kInvalid,
-     "someone cancelled the statement on the server; ask who before running it again"},
+     "someone cancelled the statement on the server, or a statement_timeout did that the role, the "
+     "database or PGOPTIONS sets; find out which before running it again"},
     {"57P01", Code::kUnavailable, "the server is shutting down or ended this session; run again"},
     {"57P02", Code::kUnavailable, "the server crashed; wait for its recovery and run again"},
     {"57P03", Code::kUnavailable, "the server is starting up; wait and run again"},
@@ -54,8 +54,17 @@ constexpr std::array<StateAdvice, 24> kAdvice = {{
     {"42", Code::kInvalid, ""},
 }};
 
+// libpq quotes the type of a message that it did not expect; a NUL there ends its text.
+std::string_view CutAtNul(std::string_view text) {
+  for (std::string_view before : {"got message type \"", "but received "}) {
+    if (text.ends_with(before)) return "\\x00";
+  }
+  return "";
+}
+
 std::string FirstLine(std::string_view text) {
   std::string line(text.substr(0, text.find('\n')));
+  line += CutAtNul(text);
   for (std::string_view prefix : {"ERROR:  ", "FATAL:  "}) {
     if (line.starts_with(prefix)) line.erase(0, prefix.size());
   }
@@ -74,6 +83,7 @@ std::string OneLine(std::string_view text) {
     }
   }
   while (!line.empty() && line.back() == ' ') line.pop_back();
+  line += CutAtNul(text);
   return line;
 }
 
@@ -154,16 +164,21 @@ Error FromSqlState(std::string_view sqlstate, std::string_view message) {
   return {Code::kInvalid, line};
 }
 
-Connection::Connection(PGconn* handle, Target target, const sys::Stop& stop)
-    : handle_(handle), target_(std::move(target)), stop_(stop) {}
+Connection::Connection(PGconn* handle, Target target, const sys::Stop& stop,
+                       sys::Duration reply_bound)
+    : handle_(handle), target_(std::move(target)), stop_(stop), reply_bound_(reply_bound) {}
 
 void FreeCopyMemory::operator()(char* memory) const { PQfreemem(memory); }
+void FreeResult::operator()(pg_result* result) const { PQclear(result); }
 
-Connection::~Connection() { PQfinish(handle_); }
+Connection::~Connection() { Close(); }
+
+void Connection::Close() { PQfinish(std::exchange(handle_, nullptr)); }
 
 Result<std::unique_ptr<Connection>> Connection::Open(Target target,
                                                      const std::string& application_name,
-                                                     const sys::Stop& stop) {
+                                                     const sys::Stop& stop,
+                                                     sys::Duration reply_bound) {
   const auto set_default = [&](const char* keyword, const char* value) {
     if (target.Get(keyword).empty()) target.Set(keyword, value);
   };
@@ -185,16 +200,21 @@ Result<std::unique_ptr<Connection>> Connection::Open(Target target,
   keywords.push_back(nullptr);
   values.push_back(nullptr);
 
-  std::unique_ptr<Connection> connection(new Connection(
-      PQconnectStartParams(keywords.data(), values.data(), 0), std::move(target), stop));
-  PGconn* const handle = connection->handle_;
-  WEIR_ASSERT(handle != nullptr);
-  PQsetErrorVerbosity(handle, PQERRORS_VERBOSE);  // For ConnectError.
-  if (PQstatus(handle) == CONNECTION_BAD) {
-    return ConnectError(handle, connection->target_).In("cannot connect to " +
-                                                        connection->target_.Describe());
+  std::unique_ptr<Connection> connection(
+      new Connection(PQconnectStartParams(keywords.data(), values.data(), 0), std::move(target),
+                     stop, reply_bound));
+  WEIR_DO(connection->Connect());
+  return connection;
+}
+
+// The rest of Open(), on the handle that libpq began with.
+Status Connection::Connect() {
+  WEIR_ASSERT(handle_ != nullptr);
+  PQsetErrorVerbosity(handle_, PQERRORS_VERBOSE);  // For ConnectError.
+  if (PQstatus(handle_) == CONNECTION_BAD) {
+    return ConnectError(handle_, target_).In("cannot connect to " + target_.Describe());
   }
-  const sys::Duration timeout = ConnectTimeout(handle);
+  const sys::Duration timeout = ConnectTimeout(handle_);
   const sys::Duration deadline = sys::SteadyNow() + timeout;
   for (PostgresPollingStatusType status = PGRES_POLLING_WRITING; status != PGRES_POLLING_OK;) {
     const short events = status == PGRES_POLLING_READING ? POLLIN : POLLOUT;
@@ -202,20 +222,20 @@ Result<std::unique_ptr<Connection>> Connection::Open(Target target,
     if (left.count() <= 0) {
       return Fail(Code::kUnavailable,
                   "cannot connect to {}: no answer within {} s; check host, port and firewall",
-                  connection->target_.Describe(), timeout / std::chrono::seconds(1));
+                  target_.Describe(), timeout / std::chrono::seconds(1));
     }
-    auto ready = connection->Await(left, events);
-    if (!ready.ok() && ready.error().code == Code::kCancelled) return std::move(ready).error();
-    status = PQconnectPoll(handle);
+    auto ready = Await(left, events);
+    if (!ready.ok() && ready.error().code == Code::kCancelled) return ready;
+    status = PQconnectPoll(handle_);
     if (status == PGRES_POLLING_FAILED) {
-      return ConnectError(handle, connection->target_)
-          .In("cannot connect to " + connection->target_.Describe());
+      return ConnectError(handle_, target_).In("cannot connect to " + target_.Describe());
     }
   }
-  connection->cancel_ = std::shared_ptr<PGcancel>(PQgetCancel(handle), &PQfreeCancel);
-  PQsetErrorVerbosity(handle, PQERRORS_DEFAULT);
-  PQsetNoticeProcessor(handle, [](void*, const char*) {}, nullptr);
-  return connection;
+  cancel_ = std::shared_ptr<PGcancel>(PQgetCancel(handle_), &PQfreeCancel);
+  PQsetErrorVerbosity(handle_, PQERRORS_DEFAULT);
+  PQsetNoticeProcessor(handle_, [](void*, const char*) {}, nullptr);
+  PQsetnonblocking(handle_, 1);  // A long statement must not wait in the kernel for its reader.
+  return Ok();
 }
 
 // Errors: kCancelled when the stop was asked for, kUnavailable when `timeout` passed (zero: never).
@@ -242,7 +262,40 @@ Status Connection::Await(sys::Duration timeout, short events) {
   }
 }
 
+// Await for results, within what `patience` leaves; the server is asked to end what it does when
+// that is over, or the stop was asked for.
+Status Connection::AwaitReply(const Patience& patience, short events) {
+  const sys::Duration start = sys::SteadyNow();
+  const bool bounded = patience.deadline.count() > 0;
+  if (bounded && start >= patience.deadline) return GiveUp();  // Also on a server that only talks.
+  Status ready = Await(bounded ? patience.deadline - start : patience.byte_timeout, events);
+  if (patience.waited != nullptr) *patience.waited += sys::SteadyNow() - start;
+  if (ready.ok()) return ready;
+  if (bounded && ready.error().code == Code::kUnavailable) return GiveUp();
+  Cancel();
+  return ready;
+}
+
+Error Connection::GiveUp() {
+  Cancel();
+  fell_silent_ = true;
+  Close();
+  return SilenceError();
+}
+
+Error Connection::SilenceError() const {
+  return Fail(Code::kUnavailable,
+              "{} gave no whole answer within {} ms; see what holds up the server or the network, "
+              "then run again",
+              target_.Describe(), sys::Millis(reply_bound_));
+}
+
 Error Connection::LastError(const char* fallback) const {
+  if (fell_silent_) return SilenceError();
+  if (handle_ == nullptr) {
+    return Fail(Code::kUnavailable, "the connection to {} was given up before; run again",
+                target_.Describe());
+  }
   const std::string message = target_.Redact(PQerrorMessage(handle_));
   if (PQstatus(handle_) == CONNECTION_BAD) {
     return Fail(Code::kUnavailable, "the connection to {} was lost: {}; run again when it is back",
@@ -259,18 +312,41 @@ Error Connection::ResultError(const pg_result* result) {
   return FromSqlState(state, target_.Redact(PQresultErrorMessage(result)));
 }
 
-Status Connection::WaitForResult(sys::Duration byte_timeout, sys::Duration* waited) {
-  while (PQisBusy(handle_) != 0) {
-    const sys::Duration start = sys::SteadyNow();
-    auto ready = Await(byte_timeout, POLLIN);
-    if (waited != nullptr) *waited += sys::SteadyNow() - start;
-    if (!ready.ok()) {
-      Cancel();
-      return ready;
-    }
+// Sends what waits to be sent, until the next result is there.
+Status Connection::WaitForResult(const Patience& patience) {
+  while (true) {
+    const int unsent = PQflush(handle_);
+    if (unsent < 0) return LastError("the connection was lost");
+    if (PQisBusy(handle_) == 0) return Ok();
+    WEIR_DO(AwaitReply(patience, unsent == 0 ? POLLIN : POLLIN | POLLOUT));
     if (PQconsumeInput(handle_) == 0) return LastError("the connection was lost");
   }
-  return Ok();
+}
+
+Connection::Patience Connection::ForReply() const {
+  if (reply_bound_ == kNoBound) return {};
+  return {.deadline = sys::SteadyNow() + reply_bound_};
+}
+
+// The next result of what was sent; null after the last, when the connection is ready for another
+// statement. A COPY is passed on by StartCopyOut alone: libpq would give its result for ever.
+Result<ResultPtr> Connection::NextResult(const Patience& patience) {
+  if (stop_.asked()) {
+    Cancel();
+    return Fail(Code::kCancelled, "stopped on request");
+  }
+  WEIR_DO(WaitForResult(patience));
+  ResultPtr result(PQgetResult(handle_));
+  const ExecStatusType status = PQresultStatus(result.get());
+  if (result == nullptr ||
+      (status != PGRES_COPY_OUT && status != PGRES_COPY_IN && status != PGRES_COPY_BOTH)) {
+    return result;
+  }
+  Close();
+  return Fail(Code::kCorrupt,
+              "{} began a COPY that was not asked for; the connection was closed: see what answers "
+              "there",
+              target_.Describe());
 }
 
 Result<Rows> Connection::Query(std::string_view sql,
@@ -288,11 +364,11 @@ Result<Rows> Connection::Query(std::string_view sql,
 // The results of what was sent, to the last one: the connection is then ready for the next
 // statement.
 Result<Rows> Connection::ReadRows() {
+  const Patience patience = ForReply();
   Rows rows;
   std::optional<Error> failure;
   while (true) {
-    WEIR_DO(WaitForResult());
-    const ResultPtr result(PQgetResult(handle_), &PQclear);
+    WEIR_TRY(const ResultPtr result, NextResult(patience));
     if (result == nullptr) break;
     const ExecStatusType status = PQresultStatus(result.get());
     if (status == PGRES_TUPLES_OK) {
@@ -325,10 +401,10 @@ Result<Row> Connection::QueryRow(std::string_view sql,
 
 Status Connection::Exec(const std::string& sql) {
   if (PQsendQuery(handle_, sql.c_str()) == 0) return LastError("the statement could not be sent");
+  const Patience patience = ForReply();
   std::optional<Error> failure;
   while (true) {
-    WEIR_DO(WaitForResult());
-    const ResultPtr result(PQgetResult(handle_), &PQclear);
+    WEIR_TRY(const ResultPtr result, NextResult(patience));
     if (result == nullptr) break;
     if (PQresultStatus(result.get()) == PGRES_FATAL_ERROR && !failure) {
       failure = ResultError(result.get());
@@ -348,11 +424,11 @@ Result<std::vector<StatementField>> Connection::DescribeStatement(const std::str
 }
 
 Result<std::vector<StatementField>> Connection::ReadDescription() {
+  const Patience patience = ForReply();
   std::vector<StatementField> fields;
   std::optional<Error> failure;
   while (true) {
-    WEIR_DO(WaitForResult());
-    const ResultPtr result(PQgetResult(handle_), &PQclear);
+    WEIR_TRY(const ResultPtr result, NextResult(patience));
     if (result == nullptr) break;
     if (PQresultStatus(result.get()) != PGRES_COMMAND_OK) {
       if (!failure) failure = ResultError(result.get());
@@ -369,16 +445,19 @@ Result<std::vector<StatementField>> Connection::ReadDescription() {
 
 Status Connection::StartCopyOut(const std::string& sql, sys::Duration byte_timeout,
                                 sys::Duration* waited) {
-  if (PQsendQuery(handle_, sql.c_str()) == 0) return LastError("the COPY could not be sent");
+  if (PQsendQueryParams(handle_, sql.c_str(), 0, nullptr, nullptr, nullptr, nullptr, 0) == 0) {
+    return LastError("the COPY could not be sent");
+  }
   // The answer comes with the first rows: a query may work for long before it.
-  WEIR_DO(WaitForResult(byte_timeout, waited));
-  const ResultPtr result(PQgetResult(handle_), &PQclear);
+  WEIR_DO(WaitForResult({.byte_timeout = byte_timeout, .waited = waited}));
+  const ResultPtr result(PQgetResult(handle_));
   if (result == nullptr) return LastError("the COPY gave no result");
   if (PQresultStatus(result.get()) == PGRES_COPY_OUT) return Ok();
   Error error = ResultError(result.get());
+  const Patience patience = ForReply();
   while (true) {
-    WEIR_DO(WaitForResult(byte_timeout, waited));
-    if (ResultPtr(PQgetResult(handle_), &PQclear) == nullptr) return error;
+    WEIR_TRY(const ResultPtr rest, NextResult(patience));
+    if (rest == nullptr) return error;
   }
 }
 
@@ -396,7 +475,7 @@ Result<Bytes> Connection::NextCopyData(sys::Duration byte_timeout, sys::Duration
       return Bytes(reinterpret_cast<const uint8_t*>(data), static_cast<size_t>(size));
     }
     if (size == -1) {
-      WEIR_DO(FinishCopy(byte_timeout, waited));
+      WEIR_DO(FinishCopy());
       return Bytes();
     }
     if (size == -2) return LastError("the COPY stream broke");
@@ -411,17 +490,25 @@ Result<Bytes> Connection::NextCopyData(sys::Duration byte_timeout, sys::Duration
   }
 }
 
-// After CopyDone or an error in mid-stream: the command's own result says which it was.
-Status Connection::FinishCopy(sys::Duration byte_timeout, sys::Duration* waited) {
+// After CopyDone or an error in mid-stream: the command's own result says which it was. Nothing may
+// follow it.
+Status Connection::FinishCopy() {
+  const Patience patience = ForReply();
   std::optional<Error> failure;
+  bool ended = false;
   while (true) {
-    WEIR_DO(WaitForResult(byte_timeout, waited));
-    const ResultPtr result(PQgetResult(handle_), &PQclear);
+    WEIR_TRY(const ResultPtr result, NextResult(patience));
     if (result == nullptr) break;
-    if (PQresultStatus(result.get()) == PGRES_COMMAND_OK || failure) continue;
-    failure = ResultError(result.get());
+    if (PQresultStatus(result.get()) != PGRES_COMMAND_OK) {
+      if (!failure) failure = ResultError(result.get());
+    } else if (ended && !failure) {
+      failure = Fail(Code::kCorrupt, "{} did more than the COPY; see what answers there",
+                     target_.Describe());
+    }
+    ended = true;
   }
   if (failure) return *std::move(failure);
+  if (!ended) return LastError("the COPY ended without a result");
   return Ok();
 }
 
@@ -429,7 +516,8 @@ Status Connection::FinishCopy(sys::Duration byte_timeout, sys::Duration* waited)
 // this object and may outlive it.
 void Connection::Cancel(sys::Duration bound) {
   if (cancel_ == nullptr) return;
-  std::packaged_task<void()> ask([cancel = cancel_] {
+  const auto done = std::make_shared<std::promise<void>>();
+  auto asking = sys::StartThread([cancel = cancel_, done] {
     // PQcancel, unlike the rest of libpq, lets a server that is gone end the process.
     sigset_t pipe;
     sigemptyset(&pipe);
@@ -437,9 +525,11 @@ void Connection::Cancel(sys::Duration bound) {
     pthread_sigmask(SIG_BLOCK, &pipe, nullptr);
     char reason[256];
     PQcancel(cancel.get(), reason, sizeof reason);
+    done->set_value();
   });
-  const std::future<void> asked = ask.get_future();
-  std::thread(std::move(ask)).detach();
+  if (!asking.ok()) return;  // The end of the connection will tell the server.
+  const std::future<void> asked = done->get_future();
+  asking.value().detach();
   asked.wait_for(bound);
 }
 
@@ -457,10 +547,12 @@ std::string Connection::QuoteName(std::string_view name) const {
 }
 
 std::string Connection::QuoteLiteral(std::string_view text) const {
-  const std::unique_ptr<char, decltype(&PQfreemem)> quoted(
-      PQescapeLiteral(handle_, text.data(), text.size()), &PQfreemem);
-  WEIR_ASSERT(quoted != nullptr);
-  return quoted.get();
+  std::string quoted = "E'";
+  for (const char c : text) {
+    quoted += c;
+    if (c == '\'' || c == '\\') quoted += c;
+  }
+  return quoted + "'";
 }
 
 }  // namespace weir::pg

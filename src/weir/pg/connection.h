@@ -35,6 +35,10 @@ struct FreeCopyMemory {
   void operator()(char* memory) const;
 };
 using CopyMemory = std::unique_ptr<char, FreeCopyMemory>;
+struct FreeResult {
+  void operator()(pg_result* result) const;
+};
+using ResultPtr = std::unique_ptr<pg_result, FreeResult>;
 
 /// A failure the server reported, mapped to a reaction by its SQLSTATE:
 ///   kNotFound     3D000, 42P01, 3F000, 42703    kExhausted    53xxx but too many connections
@@ -45,10 +49,21 @@ Error FromSqlState(std::string_view sqlstate, std::string_view message);
 /// sent again), and the server starts a process for the request.
 inline constexpr std::chrono::seconds kCancelBound{5};
 
+/// How long a statement's whole answer may take, where nobody says else: the statements that read a
+/// catalog or set something up take milliseconds, and a server that needs a minute for one is gone
+/// as far as a run is concerned.
+inline constexpr sys::Duration kReplyBound = std::chrono::seconds(60);
+/// The bound that is none, for statements that work for long (making a table).
+inline constexpr sys::Duration kNoBound{0};
+
 /// One session.
 ///
+/// Bounds:  a statement whose answer is not whole within the reply bound fails with kUnavailable,
+///          and the session is closed: what comes later would pass for the next one's answer. The
+///          COPY stream has bounds of its own.
 /// Errors:  every call returns FromSqlState's codes; kUnavailable when the link is lost; kCancelled
-///          when the stop was asked for. Messages never hold a password.
+///          when the stop was asked for; kCorrupt when the server begins a COPY that nobody asked
+///          for, which closes the session too. Messages never hold a password.
 /// Threads: one at a time, but Cancel() from any.
 class Connection {
  public:
@@ -57,25 +72,31 @@ class Connection {
   /// must outlive the connection.
   static Result<std::unique_ptr<Connection>> Open(Target target,
                                                   const std::string& application_name,
-                                                  const sys::Stop& stop);
+                                                  const sys::Stop& stop,
+                                                  sys::Duration reply_bound = kReplyBound);
   ~Connection();
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
-  /// Runs one statement with text parameters $1, $2, ...
+  /// The reply bound of the statements that follow; kNoBound: none.
+  void SetReplyBound(sys::Duration bound) { reply_bound_ = bound; }
+  sys::Duration reply_bound() const { return reply_bound_; }
+
+  /// Runs one statement with text parameters $1, $2, ... The server refuses text that holds more
+  /// than one, so this is the way for whatever a user wrote.
   Result<Rows> Query(std::string_view sql,
                      const std::vector<std::optional<std::string>>& parameters = {});
   /// Query that must give exactly one row.
   Result<Row> QueryRow(std::string_view sql,
                        const std::vector<std::optional<std::string>>& parameters = {});
-  /// Runs statements separated by semicolons; results are dropped.
+  /// Runs statements separated by semicolons; results are dropped. For texts of weir's own only.
   Status Exec(const std::string& sql);
 
   /// The result columns of a statement, which is parsed but not run.
   Result<std::vector<StatementField>> DescribeStatement(const std::string& sql);
 
-  /// Starts a COPY ... TO STDOUT; read it with NextCopyData until it ends. Waits for the first rows
-  /// as NextCopyData does.
+  /// Starts a COPY ... TO STDOUT, one statement as in Query; read it with NextCopyData until it
+  /// ends. Waits for the first rows as NextCopyData does.
   Status StartCopyOut(const std::string& sql, sys::Duration byte_timeout = sys::Duration{0},
                       sys::Duration* waited = nullptr);
   /// The next CopyData, valid until the next call; empty after the last. Waits at most
@@ -97,25 +118,42 @@ class Connection {
   int server_version() const;  ///< 150018 for 15.18.
   int backend_pid() const;
   bool is_alive() const;
+  /// True once an answer did not come within the reply bound.
+  bool fell_silent() const { return fell_silent_; }
 
   /// `name` as an SQL identifier, `text` as an SQL literal.
   std::string QuoteName(std::string_view name) const;
   std::string QuoteLiteral(std::string_view text) const;
 
  private:
-  Connection(PGconn* handle, Target target, const sys::Stop& stop);
+  /// How long to wait for a result: for each next byte, or until a moment; zero: for ever.
+  struct Patience {
+    sys::Duration byte_timeout{0};
+    sys::Duration deadline{0};  // By sys::SteadyNow().
+    sys::Duration* waited = nullptr;
+  };
+
+  Connection(PGconn* handle, Target target, const sys::Stop& stop, sys::Duration reply_bound);
+  Status Connect();
   Error LastError(const char* fallback) const;
   Error ResultError(const pg_result* result);
   Status Await(sys::Duration timeout, short events);
-  Status FinishCopy(sys::Duration byte_timeout, sys::Duration* waited);
-  Status WaitForResult(sys::Duration byte_timeout = sys::Duration{0},
-                       sys::Duration* waited = nullptr);
+  Status AwaitReply(const Patience& patience, short events);
+  Error GiveUp();
+  Error SilenceError() const;
+  Status WaitForResult(const Patience& patience);
+  Result<ResultPtr> NextResult(const Patience& patience);
+  Patience ForReply() const;
+  Status FinishCopy();
   Result<std::vector<StatementField>> ReadDescription();
   Result<Rows> ReadRows();
+  void Close();
 
-  PGconn* handle_;
+  PGconn* handle_;  // Null once closed; libpq takes that for a lost connection.
   Target target_;
   const sys::Stop& stop_;
+  sys::Duration reply_bound_;
+  bool fell_silent_ = false;
   CopyMemory copy_data_;
   std::string last_sqlstate_;
   std::shared_ptr<PGcancel> cancel_;  // Made when connected: any thread may use it.

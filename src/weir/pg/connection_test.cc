@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "tests/support/postgres.h"
+#include "tests/support/wire.h"
 #include "weir/pg/local_server.h"
 
 namespace weir::pg {
@@ -101,6 +102,25 @@ TEST_F(ConnectionTest, StatementsThatAreNoCopyAreRefusedAsCopy) {
   const auto connection = Connect();
   EXPECT_FALSE(connection->StartCopyOut("SELECT 1").ok());
   EXPECT_EQ(connection->QueryRow("SELECT 5").value()[0], "5");
+}
+
+// What a user wrote may close the parenthesis it stands in, but not begin another statement.
+TEST_F(ConnectionTest, ATextOfSeveralStatementsIsRefused) {
+  db_.Exec("CREATE TABLE victim (a int)");
+  const auto connection = Connect();
+  ASSERT_TRUE(connection->Exec("BEGIN READ ONLY").ok());
+  for (const char* text :
+       {"COPY (SELECT 1) TO STDOUT (FORMAT binary); COMMIT; DROP TABLE victim; COPY (SELECT 1) TO "
+        "STDOUT (FORMAT binary)",
+        "COPY (SELECT 1) TO STDOUT; COPY (SELECT 1) TO STDOUT"}) {
+    const auto copied = connection->StartCopyOut(text);
+    ASSERT_FALSE(copied.ok()) << text;
+    EXPECT_EQ(copied.error().code, Code::kInvalid);
+    EXPECT_EQ(connection->Query(text).error().code, Code::kInvalid);
+    EXPECT_EQ(connection->DescribeStatement(text).error().code, Code::kInvalid);
+  }
+  EXPECT_TRUE(connection->is_alive());
+  EXPECT_EQ(db_.Text("SELECT count(*) FROM victim"), "0");
 }
 
 TEST_F(ConnectionTest, DescribesAStatementWithoutRunningIt) {
@@ -388,6 +408,108 @@ TEST(ConnectionToACrash, AKilledServerIsUnavailableInOneSentence) {
     EXPECT_EQ(error.code, Code::kUnavailable) << error.message;
     EXPECT_EQ(error.message.find_first_of("\n\t"), std::string::npos) << error.message;
     EXPECT_NE(error.message.find("run again"), std::string::npos) << error.message;
+  }
+}
+
+// ---- Servers that keep to no protocol -----------------------------------------------------------
+
+std::unique_ptr<Connection> ConnectTo(const test::FakeServer& server, const sys::Stop& stop,
+                                      sys::Duration reply_bound = kReplyBound) {
+  return Connection::Open(Target::Parse(server.Url("me", "db")).value(), "weir/test", stop,
+                          reply_bound)
+      .value();
+}
+
+const std::string kCopyOut = test::FakeServer::Message('H', std::string("\1\0\1\0\1", 5));
+const std::string kCopyRows = test::FakeServer::Message('d', "rows") +
+                              test::FakeServer::Message('c', "") +
+                              test::FakeServer::Message('C', std::string("COPY 1\0", 7));
+
+TEST(ConnectionToAFake, ACopyNobodyAskedForIsAnErrorAndTheEndOfTheSession) {
+  using test::FakeServer;
+  const sys::Stop never;
+  const std::string in = FakeServer::Message('G', std::string("\1\0\1\0\1", 5));
+  const std::string both = FakeServer::Message('W', std::string("\1\0\1\0\1", 5));
+  const std::vector<std::function<Error(Connection&)>> calls = {
+      [](Connection& to) { return to.Query("SELECT 1").error(); },
+      [](Connection& to) { return to.Exec("SELECT 1").error(); },
+      [](Connection& to) { return to.DescribeStatement("SELECT 1").error(); },
+  };
+  for (const std::string& answer : {kCopyOut + kCopyRows + FakeServer::Ready(), in, both}) {
+    const FakeServer server(answer);
+    for (const auto& call : calls) {
+      const auto connection = ConnectTo(server, never);
+      const Error error = call(*connection);
+      EXPECT_EQ(error.code, Code::kCorrupt) << error.message;
+      EXPECT_TRUE(error.message.ends_with("began a COPY that was not asked for; the connection was "
+                                          "closed: see what answers there"))
+          << error.message;
+      EXPECT_FALSE(connection->is_alive());
+      EXPECT_EQ(connection->Query("SELECT 1").error().code, Code::kUnavailable);
+    }
+  }
+  const FakeServer server(in);  // Nor is this what was asked for.
+  EXPECT_EQ(ConnectTo(server, never)->StartCopyOut("COPY t TO STDOUT").error().code,
+            Code::kCorrupt);
+}
+
+TEST(ConnectionToAFake, WhatFollowsTheEndOfACopyIsAnError) {
+  using test::FakeServer;
+  const sys::Stop never;
+  const std::string commit = FakeServer::Message('C', std::string("COMMIT\0", 7));
+  for (const std::string& more : {commit, kCopyOut + kCopyRows, kCopyOut}) {
+    const FakeServer server(kCopyOut + kCopyRows + more + FakeServer::Ready());
+    const auto connection = ConnectTo(server, never);
+    ASSERT_TRUE(connection->StartCopyOut("COPY t TO STDOUT").ok());
+    sys::Duration waited{0};
+    EXPECT_EQ(AsText(connection->NextCopyData(milliseconds(0), &waited).value()), "rows");
+    const auto end = connection->NextCopyData(milliseconds(0), &waited);
+    ASSERT_FALSE(end.ok());
+    EXPECT_EQ(end.error().code, Code::kCorrupt) << end.error().message;
+  }
+}
+
+// One that says nothing, and ones that talk without end and never answer.
+TEST(ConnectionToAFake, AnAnswerThatDoesNotEndIsGivenUp) {
+  using test::FakeServer;
+  const sys::Stop never;
+  const std::string notice = FakeServer::Message('N', std::string("SNOTICE\0Mwords\0\0", 16));
+  const std::string setting = FakeServer::Message('S', std::string("a\0b\0", 4));
+  for (const std::string& answer : {std::string(), notice, setting}) {
+    const FakeServer server(answer, !answer.empty());
+    const auto connection = ConnectTo(server, never, milliseconds(50));
+    const auto rows = connection->Query("SELECT 1");
+    ASSERT_FALSE(rows.ok());
+    EXPECT_EQ(rows.error().code, Code::kUnavailable);
+    EXPECT_TRUE(rows.error().message.ends_with(
+        "gave no whole answer within 50 ms; see what holds up the server or the network, then run "
+        "again"))
+        << rows.error().message;
+    EXPECT_TRUE(connection->fell_silent());
+    EXPECT_EQ(connection->Exec("SELECT 1").error().code, Code::kUnavailable);
+  }
+}
+
+TEST(ConnectionToAFake, AMessageOfTypeNulIsSaidSo) {
+  const test::FakeServer server(std::string(20, '\0'));
+  const sys::Stop never;
+  const auto rows = ConnectTo(server, never)->Query("SELECT 1");
+  ASSERT_FALSE(rows.ok());
+  EXPECT_NE(rows.error().message.find("\\x00"), std::string::npos) << rows.error().message;
+}
+
+TEST(ConnectionToAFake, AStopEndsAnAnswerThatDoesNot) {
+  using test::FakeServer;
+  for (const std::string& answer : {FakeServer::Message('S', std::string("a\0b\0", 4)), kCopyOut,
+                                    FakeServer::Message('C', std::string("SELECT 1\0", 9))}) {
+    const FakeServer server(answer, true);
+    sys::Stop stop;
+    const auto connection = ConnectTo(server, stop, kNoBound);
+    Result<Rows> rows = Rows();
+    std::thread waiter([&] { rows = connection->Query("SELECT 1"); });
+    stop.Ask();
+    waiter.join();
+    EXPECT_FALSE(rows.ok());
   }
 }
 

@@ -5,6 +5,7 @@
 
 #include "weir/pg/session.h"
 #include "weir/pg/sql.h"
+#include "weir/sys/thread.h"
 
 namespace weir::pg {
 namespace {
@@ -23,7 +24,8 @@ constexpr int kTotalExecTime = 130000;
 // go through a temporary file: harm of our own. 1,048,576 buffers are 8 GiB.
 constexpr int64_t kMostBuffers = 1 << 20;
 constexpr std::string_view kWorkMem = "192MB";
-constexpr std::string_view kStatementTimeout = "10s";
+constexpr std::string_view kStatementTimeout = "8s";  // The meter itself waits for 10.
+constexpr const char* kConnectTimeout = "10";         // Seconds, whatever the URL says.
 
 std::optional<int64_t> Integer(const std::optional<std::string>& text) {
   int64_t value = 0;
@@ -57,7 +59,12 @@ std::unique_ptr<HarmMeter> HarmMeter::Start(HarmOptions options, sys::Clock& clo
                                             const sys::Stop& stop) {
   std::unique_ptr<HarmMeter> meter(new HarmMeter(std::move(options), clock, stop));
   meter->ReadFirst();
-  meter->sampler_ = std::thread([self = meter.get()] { self->Run(); });
+  auto sampler = sys::StartThread([self = meter.get()] { self->Run(); });
+  if (sampler.ok()) {
+    meter->sampler_ = std::move(sampler).value();
+  } else {
+    meter->sample_failure_ = sampler.error().message;
+  }
   return meter;
 }
 
@@ -68,9 +75,15 @@ HarmMeter::~HarmMeter() {
 
 Status HarmMeter::Connect() {
   if (connection_ && connection_->is_alive()) return Ok();
+  if (connection_ && connection_->fell_silent()) {
+    return Fail(Code::kUnavailable, "the source gave the meter no answer within {} ms",
+                sys::Millis(options_.reply_bound));
+  }
   Target target = options_.target;
+  target.Set("connect_timeout", kConnectTimeout);
   target.Set("application_name", session_prefix_ + "harm");  // Whatever the user's URL says.
-  WEIR_TRY(connection_, Connection::Open(std::move(target), session_prefix_ + "harm", stop_));
+  WEIR_TRY(connection_, Connection::Open(std::move(target), session_prefix_ + "harm", stop_,
+                                         options_.reply_bound));
   return Ok();
 }
 

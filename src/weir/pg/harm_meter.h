@@ -26,11 +26,15 @@ struct HarmReport {
   std::vector<std::string> absent_reasons;  ///< "wal_bytes: the source is a standby ...".
 };
 
+/// How long a run waits for an answer to its meter.
+inline constexpr sys::Duration kMeterReplyBound = std::chrono::seconds(10);
+
 struct HarmOptions {
   Target target;
   std::string run_id;  ///< Sessions named weir/<run_id>/... are this run's.
   std::string table;   ///< Being read, as TableName::Display() prints it; empty for a query.
   sys::Duration sample_interval = std::chrono::seconds(1);
+  sys::Duration reply_bound = kMeterReplyBound;  ///< A silent source is not asked again.
 };
 
 /// Measures one run through one session of its own, weir/<run id>/harm.

@@ -1,5 +1,6 @@
 #include "weir/pg/session.h"
 
+#include <algorithm>
 
 namespace weir::pg {
 namespace {
@@ -12,6 +13,28 @@ std::string CutUtf8(std::string text, size_t bytes) {
   while (bytes > 0 && (static_cast<uint8_t>(text[bytes]) & 0xC0) == 0x80) --bytes;
   text.resize(bytes);
   return text;
+}
+
+// Gives the statements of one scope another reply bound.
+class BoundScope {
+ public:
+  BoundScope(Connection& connection, sys::Duration bound)
+      : connection_(connection), before_(connection.reply_bound()) {
+    connection.SetReplyBound(bound);
+  }
+  ~BoundScope() { connection_.SetReplyBound(before_); }
+  BoundScope(const BoundScope&) = delete;
+  BoundScope& operator=(const BoundScope&) = delete;
+
+ private:
+  Connection& connection_;
+  const sys::Duration before_;
+};
+
+// The server ends the wait for a lock itself, if it can still say so.
+sys::Duration LockBound(const SessionSettings& settings) {
+  if (settings.lock_timeout_s == 0 || settings.reply_bound == kNoBound) return kNoBound;
+  return std::chrono::seconds(settings.lock_timeout_s) + settings.reply_bound;
 }
 
 }  // namespace
@@ -39,10 +62,12 @@ Status BeginReadOnly(Connection& connection, Isolation isolation, const SessionS
       settings.idle_timeout_s * 1000, settings.statement_timeout_s * 1000, kPinned));
 }
 
-Result<LockMode> LockTable(Connection& connection, const TableName& table) {
-  auto locked = connection.Exec(fmt::format("LOCK TABLE {}.{} IN ACCESS SHARE MODE",
-                                            connection.QuoteName(table.schema),
-                                            connection.QuoteName(table.name)));
+Result<LockMode> LockTable(Connection& connection, const TableName& table,
+                           const SessionSettings& settings) {
+  const BoundScope bound(connection, LockBound(settings));
+  auto locked = connection.Query(fmt::format("LOCK TABLE {}.{} IN ACCESS SHARE MODE",
+                                             connection.QuoteName(table.schema),
+                                             connection.QuoteName(table.name)));
   if (locked.ok()) return LockMode::kTable;
   // Refused (class 42): rights on some columns only, or a kind that cannot be locked. Not there,
   // lock timeout, cancelled and lost connection stay errors.
@@ -52,13 +77,24 @@ Result<LockMode> LockTable(Connection& connection, const TableName& table) {
   return std::move(locked).error().In("table " + table.Display());
 }
 
-Status LockThroughSelect(Connection& holder, const std::string& select) {
-  return holder.Exec(fmt::format("SELECT 1 FROM ({}\n) AS weir_source LIMIT 0", select));
+Status LockThroughSelect(Connection& holder, const std::string& select,
+                         const SessionSettings& settings) {
+  const BoundScope bound(holder, LockBound(settings));
+  WEIR_DO(holder.Query(fmt::format("SELECT 1 FROM ({}\n) AS weir_source LIMIT 0", select)));
+  return Ok();
 }
 
 Status FlushStatistics(Connection& connection) {
   if (connection.server_version() < kForceFlushVersion) return Ok();
   return connection.Exec("SELECT pg_catalog.pg_stat_force_next_flush()");
+}
+
+Status EndReadOnly(Connection& connection) {
+  const sys::Duration before = connection.reply_bound();
+  const BoundScope bound(connection, before == kNoBound ? kEndBound : std::min(before, kEndBound));
+  auto flushed = FlushStatistics(connection);
+  WEIR_DO(connection.Exec("COMMIT"));
+  return flushed;
 }
 
 }  // namespace weir::pg

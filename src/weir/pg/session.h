@@ -15,7 +15,11 @@ struct SessionSettings {
   int64_t lock_timeout_s = 30;      ///< 0: wait for ever.
   int64_t idle_timeout_s = 900;     ///< idle_in_transaction_session_timeout; 0: none.
   int64_t statement_timeout_s = 0;  ///< 0: none.
+  sys::Duration reply_bound = kReplyBound;  ///< See Connection; locks have lock_timeout_s more.
 };
+
+/// How long the end of a session may take: nobody waits for what it says but to go home.
+inline constexpr sys::Duration kEndBound = std::chrono::seconds(5);
 
 /// "weir/<run id>/<table>" in at most 63 bytes: the table is shortened, the run id never, and no
 /// UTF-8 character is cut in two.
@@ -36,14 +40,19 @@ enum class LockMode {
 /// the relation's kind or the user's rights do not allow LOCK TABLE; the transaction has then
 /// failed and must begin anew.
 /// Errors: kUnavailable when lock_timeout_s passed.
-Result<LockMode> LockTable(Connection& connection, const TableName& table);
+Result<LockMode> LockTable(Connection& connection, const TableName& table,
+                           const SessionSettings& settings = {});
 
 /// Takes ACCESS SHARE on all that `select` reads, by running it with LIMIT 0 in `holder`'s READ
 /// COMMITTED transaction, which must then stay open.
-Status LockThroughSelect(Connection& holder, const std::string& select);
+Status LockThroughSelect(Connection& holder, const std::string& select,
+                         const SessionSettings& settings = {});
 
 /// Has this session's counters flushed when its transaction ends, on servers that can (15 and
 /// later).
 Status FlushStatistics(Connection& connection);
+
+/// Ends the transaction, its counters flushed, within kEndBound.
+Status EndReadOnly(Connection& connection);
 
 }  // namespace weir::pg

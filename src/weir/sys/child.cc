@@ -14,6 +14,8 @@
 #include <cstring>
 #include <utility>
 
+#include "weir/sys/thread.h"
+
 namespace weir::sys {
 namespace {
 
@@ -153,8 +155,9 @@ Result<User> FindUser(const std::string& name) {
 Result<std::unique_ptr<Child>> Child::Start(ChildOptions options) {
   WEIR_ASSERT(!options.argv.empty());
   std::unique_ptr<Child> child(new Child());
-  child->keeper_ = std::thread(
-      [self = child.get(), options = std::move(options)] { self->Run(options); });
+  WEIR_TRY(child->keeper_, StartThread([self = child.get(), options = std::move(options)] {
+             self->Run(options);
+           }));
   {
     std::unique_lock lock(child->mutex_);
     child->changed_.wait(lock, [&] { return child->started_.has_value(); });

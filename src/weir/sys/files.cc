@@ -30,11 +30,17 @@ Error FromErrno(int number, std::string_view doing, const std::string& path) {
     case ENOTEMPTY:
     case ENOTDIR:
     case EISDIR:
-    case ENAMETOOLONG:
     case EINVAL: code = Code::kInvalid; break;
+    case ENAMETOOLONG:
+      code = Code::kInvalid;
+      remedy = "; choose a shorter path";
+      break;
+    case EFBIG:
+      code = Code::kExhausted;
+      remedy = "; raise the limit on file sizes (ulimit -f) or have smaller files made";
+      break;
     case ENOSPC:
-    case EDQUOT:
-    case EFBIG: code = Code::kExhausted; remedy = "; free space and run again"; break;
+    case EDQUOT: code = Code::kExhausted; remedy = "; free space and run again"; break;
     case EMFILE:
     case ENFILE: code = Code::kExhausted; break;
     default: break;
@@ -130,14 +136,22 @@ Status Files::ReplaceWhole(const std::string& path, std::string_view contents) {
 }
 
 Result<std::unique_ptr<OutputFile>> DiskFiles::Create(const std::string& path) {
-  const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  // O_APPEND: in a file that someone cuts meanwhile no hole appears, and its size tells.
+  const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0600);
   if (fd < 0) return FromErrno(errno, "create", path);
   return std::unique_ptr<OutputFile>(std::make_unique<DiskOutputFile>(fd, path));
 }
 
 Result<std::string> DiskFiles::Read(const std::string& path, int64_t limit_bytes) {
-  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  // Without O_NONBLOCK a pipe would be waited for before it can be looked at.
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0) return FromErrno(errno, "open", path);
+  struct stat info {};
+  if (fstat(fd, &info) == 0 && !S_ISREG(info.st_mode)) {
+    close(fd);
+    return Fail(Code::kInvalid, "'{}' is {}; put a regular file there", path,
+                S_ISDIR(info.st_mode) ? "a folder" : "a pipe or device");
+  }
   std::string contents;
   char buffer[65536];
   while (true) {
@@ -159,9 +173,12 @@ Result<std::string> DiskFiles::Read(const std::string& path, int64_t limit_bytes
   return contents;
 }
 
-bool DiskFiles::Exists(const std::string& path) {
+PathKind DiskFiles::KindOf(const std::string& path) {
   struct stat info {};
-  return lstat(path.c_str(), &info) == 0;
+  if (lstat(path.c_str(), &info) != 0) return PathKind::kNone;
+  if (S_ISREG(info.st_mode)) return PathKind::kFile;
+  if (S_ISDIR(info.st_mode)) return PathKind::kFolder;
+  return S_ISLNK(info.st_mode) ? PathKind::kLink : PathKind::kOther;
 }
 
 Result<std::vector<std::string>> DiskFiles::List(const std::string& folder) {
@@ -188,6 +205,9 @@ Result<bool> DiskFiles::MakeOneFolder(const std::string& path) {
   const int number = errno;
   struct stat info {};
   if (number == EEXIST && stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode)) return false;
+  if (number == EEXIST) {
+    return Fail(Code::kInvalid, "'{}' is not a folder; move it away or choose another", path);
+  }
   return FromErrno(number, "make folder", path);
 }
 
@@ -198,6 +218,12 @@ Status DiskFiles::Rename(const std::string& from, const std::string& to) {
 
 Status DiskFiles::Exchange(const std::string& a, const std::string& b) {
   if (renameat2(AT_FDCWD, a.c_str(), AT_FDCWD, b.c_str(), RENAME_EXCHANGE) != 0) {
+    if (errno == EINVAL || errno == ENOSYS) {
+      return Fail(Code::kInvalid,
+                  "cannot swap in '{}': its file system cannot swap two folders; remove what "
+                  "stands there, or choose a folder on another file system",
+                  b);
+    }
     return FromErrno(errno, "swap in", b);
   }
   return Ok();

@@ -33,6 +33,9 @@ class FolderLock {
   virtual ~FolderLock() = default;
 };
 
+/// What stands at a path. A link is one, wherever it leads.
+enum class PathKind { kNone, kFile, kFolder, kLink, kOther };
+
 /// Paths, and what can be done to them. Files are made 0600 and folders 0700.
 ///
 /// Errors, everywhere: kNotFound for what is not there, kInvalid for what is refused (rights, wrong
@@ -44,9 +47,10 @@ class Files {
 
   /// A new, empty file; an existing one is refused with kInvalid.
   virtual Result<std::unique_ptr<OutputFile>> Create(const std::string& path) = 0;
-  /// The whole file. Errors: kInvalid also when it is longer than `limit_bytes`.
+  /// The whole file. Errors: kInvalid also when it is longer than `limit_bytes`, and for what is no
+  /// regular file (a pipe would be waited for without end).
   virtual Result<std::string> Read(const std::string& path, int64_t limit_bytes) = 0;
-  virtual bool Exists(const std::string& path) = 0;
+  virtual PathKind KindOf(const std::string& path) = 0;
   /// Names in a folder, sorted, without "." and "..".
   virtual Result<std::vector<std::string>> List(const std::string& folder) = 0;
   virtual Result<int64_t> SizeBytes(const std::string& path) = 0;
@@ -66,6 +70,7 @@ class Files {
   /// system has no locks for folders (NFS), everyone gets one, and it keeps nobody out.
   virtual Result<std::unique_ptr<FolderLock>> TryLock(const std::string& folder) = 0;
 
+  bool Exists(const std::string& path) { return KindOf(path) != PathKind::kNone; }
   /// Makes the folder and those above it that are missing; an existing one is fine. Returns when
   /// the names it made would survive a power cut.
   Status MakeFolder(const std::string& path);
@@ -79,7 +84,7 @@ class DiskFiles final : public Files {
  public:
   Result<std::unique_ptr<OutputFile>> Create(const std::string& path) override;
   Result<std::string> Read(const std::string& path, int64_t limit_bytes) override;
-  bool Exists(const std::string& path) override;
+  PathKind KindOf(const std::string& path) override;
   Result<std::vector<std::string>> List(const std::string& folder) override;
   Result<int64_t> SizeBytes(const std::string& path) override;
   Result<bool> MakeOneFolder(const std::string& path) override;
@@ -96,7 +101,7 @@ class MemoryFiles : public Files {
  public:
   Result<std::unique_ptr<OutputFile>> Create(const std::string& path) override;
   Result<std::string> Read(const std::string& path, int64_t limit_bytes) override;
-  bool Exists(const std::string& path) override;
+  PathKind KindOf(const std::string& path) override;
   Result<std::vector<std::string>> List(const std::string& folder) override;
   Result<int64_t> SizeBytes(const std::string& path) override;
   Result<bool> MakeOneFolder(const std::string& path) override;
@@ -132,7 +137,7 @@ class FailingFiles final : public Files {
 
   Result<std::unique_ptr<OutputFile>> Create(const std::string& path) override;
   Result<std::string> Read(const std::string& path, int64_t limit_bytes) override;
-  bool Exists(const std::string& path) override;
+  PathKind KindOf(const std::string& path) override;
   Result<std::vector<std::string>> List(const std::string& folder) override;
   Result<int64_t> SizeBytes(const std::string& path) override;
   Result<bool> MakeOneFolder(const std::string& path) override;

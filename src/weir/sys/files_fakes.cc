@@ -99,9 +99,11 @@ Result<std::string> MemoryFiles::Read(const std::string& path, int64_t limit_byt
   return node->second.contents;
 }
 
-bool MemoryFiles::Exists(const std::string& path) {
+PathKind MemoryFiles::KindOf(const std::string& path) {
   const std::lock_guard lock(mutex_);
-  return nodes_.contains(path);
+  const auto node = nodes_.find(path);
+  if (node == nodes_.end()) return PathKind::kNone;
+  return node->second.folder ? PathKind::kFolder : PathKind::kFile;
 }
 
 Result<std::vector<std::string>> MemoryFiles::List(const std::string& folder) {
@@ -223,7 +225,7 @@ Result<std::unique_ptr<OutputFile>> FailingFiles::Create(const std::string& path
 Result<std::string> FailingFiles::Read(const std::string& path, int64_t limit_bytes) {
   return below_.Read(path, limit_bytes);
 }
-bool FailingFiles::Exists(const std::string& path) { return below_.Exists(path); }
+PathKind FailingFiles::KindOf(const std::string& path) { return below_.KindOf(path); }
 Result<std::vector<std::string>> FailingFiles::List(const std::string& folder) {
   return below_.List(folder);
 }

@@ -2,6 +2,7 @@
 
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <csignal>
 #include <cstdlib>
@@ -222,6 +223,53 @@ TEST_P(FilesContract, ReplaceWholeGivesTheNewContents) {
   ASSERT_TRUE(files_->ReplaceWhole(Path("state"), "three").ok());
   EXPECT_EQ(Contents("state"), "three");
   EXPECT_EQ(Names(""), (std::vector<std::string>{"state"}));
+}
+
+TEST(DiskFiles, APipeIsRefusedAtOnceAndSoIsWhatIsNoFolder) {
+  const DiskFolder folder;
+  DiskFiles files;
+  const std::string pipe = JoinPath(folder.path(), "pipe");
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  const auto read = files.Read(pipe, kLimit);  // Nobody writes: a wait would not end.
+  ASSERT_FALSE(read.ok());
+  EXPECT_EQ(read.error().message,
+            fmt::format("'{}' is a pipe or device; put a regular file there", pipe));
+  EXPECT_EQ(files.KindOf(pipe), PathKind::kOther);
+
+  const std::string link = JoinPath(folder.path(), "link");
+  ASSERT_EQ(symlink("nowhere", link.c_str()), 0);
+  EXPECT_EQ(files.KindOf(link), PathKind::kLink);
+  for (const std::string& path : {pipe, link}) {
+    const Status made = files.MakeFolder(path);
+    ASSERT_FALSE(made.ok());
+    EXPECT_EQ(made.error().message,
+              fmt::format("'{}' is not a folder; move it away or choose another", path));
+  }
+}
+
+// What the kernel says of a file system that cannot swap, it also says of a folder and one in it.
+TEST(DiskFiles, AFileSystemThatCannotSwapIsNamed) {
+  const DiskFolder folder;
+  DiskFiles files;
+  const std::string outer = JoinPath(folder.path(), "a");
+  ASSERT_TRUE(files.MakeFolder(outer + "/b").ok());
+  const Status swapped = files.Exchange(outer, outer + "/b");
+  ASSERT_FALSE(swapped.ok());
+  EXPECT_EQ(swapped.error().message,
+            fmt::format("cannot swap in '{}/b': its file system cannot swap two folders; remove "
+                        "what stands there, or choose a folder on another file system",
+                        outer));
+}
+
+TEST(DiskFiles, AFileThatSomeoneCutsGetsNoHole) {
+  const DiskFolder folder;
+  DiskFiles files;
+  const std::string path = JoinPath(folder.path(), "part");
+  const auto file = files.Create(path).value();
+  ASSERT_TRUE(file->Append(AsBytes("before")).ok());
+  ASSERT_EQ(truncate(path.c_str(), 0), 0);
+  ASSERT_TRUE(file->Append(AsBytes("after")).ok());
+  EXPECT_EQ(files.SizeBytes(path).value(), 5);
 }
 
 TEST(DiskFiles, OthersMayNotRead) {
