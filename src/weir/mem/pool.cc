@@ -74,7 +74,8 @@ Status Pool::Start() {
     scratch_.push_back(buffer);
   }
   for (int at = 0; at < options_.spill_threads; ++at) {
-    WEIR_TRY(threads_.emplace_back(), sys::StartThread([this] { SpillLoop(); }));
+    WEIR_TRY(std::thread thread, sys::StartThread([this] { SpillLoop(); }));
+    threads_.push_back(std::move(thread));
   }
   return Ok();
 }
