@@ -150,7 +150,7 @@ Collection Before(const Collection& collection, Time upper) {
 // Method: random updates against a map, sealed at rising times; reads from the start and from rows
 //         that are and are not there.
 TEST_P(ArrangerTest, BatchesAgreeWithAMap) {
-  for (const uint64_t seed : test::Seeds(8)) {
+  for (const uint64_t seed : test::Seeds(4)) {
     SCOPED_TRACE(fmt::format("to repeat: WEIR_SEED={}", seed));
     for (const int64_t pool_bytes : {int64_t{14} << 20, mem::kUnlimited}) {
       std::mt19937_64 rng(seed);
@@ -188,10 +188,10 @@ TEST_P(ArrangerTest, BatchesAgreeWithAMap) {
 // A snapshot of many rows, in any order: once in order, once with every row twice.
 TEST_P(ArrangerTest, ASnapshotLargerThanMemoryIsSorted) {
   for (const bool in_order : {true, false}) {
-    Make(24 << 20);
+    Make(14 << 20);
     std::vector<TestUpdate> updates;
     std::mt19937_64 rng(3);
-    for (int at = 0; at < 150'000; ++at) {
+    for (int at = 0; at < 50'000; ++at) {
       updates.push_back({fmt::format("{:03}\x1f{:08}{}", at / 1000, at, std::string(200, 'x')), 4,
                          kAsOf, 1});
     }
@@ -199,7 +199,7 @@ TEST_P(ArrangerTest, ASnapshotLargerThanMemoryIsSorted) {
     for (const TestUpdate& update : updates) AddTo(want, update);
     if (!in_order) {
       for (int at = 0; at < 1000; ++at) {
-        updates.push_back(updates[rng() % 150'000]);
+        updates.push_back(updates[rng() % 50'000]);
         AddTo(want, updates.back());
       }
       std::shuffle(updates.begin(), updates.end(), rng);
