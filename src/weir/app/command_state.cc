@@ -5,6 +5,7 @@
 
 #include "weir/app/command.h"
 #include "weir/app/flag_check.h"
+#include "weir/app/json_line_internal.h"
 #include "weir/app/text_table.h"
 #include "weir/base/units.h"
 #include "weir/ledger/sqlite_ledger.h"
@@ -12,9 +13,6 @@
 
 namespace weir::app {
 namespace {
-
-// Bytes that are not UTF-8 (of paths, of a server's messages) must not end the program.
-constexpr auto kReplace = nlohmann::ordered_json::error_handler_t::replace;
 
 using Json = nlohmann::ordered_json;
 
@@ -67,7 +65,7 @@ Status ShowRuns(ledger::Ledger& ledger, const Options& options) {
                    "waited", "encoded", "peak MB", "error"});
   for (const ledger::RunRow& row : rows) {
     if (options.json) {
-      std::fprintf(stdout, "%s\n", RunJson(row).dump(-1, ' ', false, kReplace).c_str());
+      std::fprintf(stdout, "%s\n", JsonLine(RunJson(row)).c_str());
       continue;
     }
     const auto millis = [](const std::optional<int64_t>& ms) {
@@ -94,7 +92,7 @@ Status ShowFiles(ledger::Ledger& ledger, const Options& options) {
                          {"path", row.part.path},       {"rows", row.part.rows},
                          {"bytes", row.part.bytes},     {"xxh3", row.part.xxh3},
                          {"recorded_at", row.recorded_at}};
-      std::fprintf(stdout, "%s\n", json.dump(-1, ' ', false, kReplace).c_str());
+      std::fprintf(stdout, "%s\n", JsonLine(json).c_str());
       continue;
     }
     table.AddRow({row.run_id, row.export_name, row.part.path, FormatCount(row.part.rows),
@@ -114,7 +112,7 @@ Status ShowHarm(ledger::Ledger& ledger, const Options& options) {
                          {"metric", row.metric},
                          {"delta", row.delta},
                          {"recorded_at", row.recorded_at}};
-      std::fprintf(stdout, "%s\n", json.dump(-1, ' ', false, kReplace).c_str());
+      std::fprintf(stdout, "%s\n", JsonLine(json).c_str());
       continue;
     }
     table.AddRow({row.run_id, row.export_name, row.metric, FormatCount(row.delta)});

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "weir/app/json_line_internal.h"
 #include "weir/app/text_table.h"
 #include "weir/base/printable.h"
 #include "weir/base/units.h"
@@ -10,9 +11,7 @@
 namespace weir::app {
 namespace {
 
-// Bytes that are not UTF-8 (of paths, of a server's messages) must not end the program.
 using Json = nlohmann::ordered_json;
-constexpr auto kReplace = Json::error_handler_t::replace;
 
 std::string Share(sys::Duration part, sys::Duration whole) {
   const double seconds = std::max(sys::Seconds(whole), 1e-9);
@@ -77,7 +76,7 @@ std::string NotRunJson(const extract::ExportReport& report) {
                {"status", ledger::RunStatusName(report.status)},
                {"folder", report.folder}};
   AddError(report.error.value(), json);
-  return json.dump(-1, ' ', false, kReplace);
+  return JsonLine(json);
 }
 
 }  // namespace
@@ -119,7 +118,7 @@ std::string SummaryJson(const extract::ExportReport& report) {
   json["harm"] = std::move(harm);
   json["harm_absent"] = report.harm.absent_reasons;
   if (report.error.has_value()) AddError(*report.error, json);
-  return json.dump(-1, ' ', false, kReplace);
+  return JsonLine(json);
 }
 
 }  // namespace weir::app

@@ -3,7 +3,7 @@
 #include <map>
 #include <random>
 
-#include "tests/support/folder.h"
+#include "tests/support/pool.h"
 #include "tests/support/seeds.h"
 #include "weir/delta/record_internal.h"
 
@@ -39,16 +39,7 @@ class ArrangerTest : public testing::TestWithParam<Variant> {
 
   void Make(int64_t pool_bytes) {
     arranger_.reset();
-    pool_.reset();
-    frames_ = std::make_unique<mem::Frames>(pool_budget_, int64_t{1} << 32);
-    pool_budget_.SetLimit(pool_bytes);
-    mem::PoolOptions options;
-    options.reserve_bytes = 1 << 20;
-    pool_ = mem::Pool::Make(*frames_,
-                            std::make_unique<mem::ExtentStore>(
-                                sys::OpenScratchFile(folder_.path()).value(), int64_t{1} << 40),
-                            options)
-                .value();
+    spilling_ = std::make_unique<test::SpillingPool>(pool_bytes);
     ArrangerOptions arranger;
     arranger.kind = GetParam().kind;
     arranger.worker_count = GetParam().workers;
@@ -56,7 +47,7 @@ class ArrangerTest : public testing::TestWithParam<Variant> {
     arranger.ladder.chunk_bytes = 64 << 10;
     arranger.snapshot.leaf_bytes = 64 << 10;
     arranger.snapshot.range_bytes = 8 << 10;
-    arranger_ = NewArranger(arranger, *pool_, blocks_);
+    arranger_ = NewArranger(arranger, spilling_->pool(), blocks_);
   }
 
   void Push(const std::vector<TestUpdate>& updates) {
@@ -119,12 +110,9 @@ class ArrangerTest : public testing::TestWithParam<Variant> {
     return read;
   }
 
-  test::TempFolder folder_;
   mem::Budget budget_{"test", mem::kUnlimited};
-  mem::Budget pool_budget_{"pool", mem::kUnlimited};
   mem::BlockAllocator blocks_{budget_, 0};
-  std::unique_ptr<mem::Frames> frames_;
-  std::unique_ptr<mem::Pool> pool_;
+  std::unique_ptr<test::SpillingPool> spilling_;
   std::unique_ptr<Arranger> arranger_;
   int next_worker_ = 0;
 };
@@ -207,7 +195,7 @@ TEST_P(ArrangerTest, ASnapshotLargerThanMemoryIsSorted) {
     Push(updates);
     EXPECT_TRUE(Read(Seal(kAsOf + 1)) == want);
     if (GetParam().kind != BatcherKind::kLegacy) {
-      EXPECT_GT(pool_->counters().extent_bytes_written, 0);
+      EXPECT_GT(spilling_->pool().counters().extent_bytes_written, 0);
     }
   }
 }

@@ -47,14 +47,13 @@ LeafReader::LeafReader(Bytes page) : page_(page.data()) {
 
 Update LeafReader::at(int64_t index) const {
   const Record record = Record::At(page_ + LoadAt<uint32_t>(starts_, index));
-  const Bytes row(record.row, static_cast<size_t>(record.size));
+  const Bytes row = record.bytes();
   if (times_ == nullptr) [[likely]] return {row, record.key_size, time_, diff_};
   return {row, record.key_size, LoadAt<Time>(times_, index), LoadAt<Diff>(diffs_, index)};
 }
 
 Bytes LeafReader::row(int64_t index) const {
-  const Record record = Record::At(page_ + LoadAt<uint32_t>(starts_, index));
-  return {record.row, static_cast<size_t>(record.size)};
+  return Record::At(page_ + LoadAt<uint32_t>(starts_, index)).bytes();
 }
 
 int64_t LeafReader::LowerBound(Bytes row) const {
@@ -105,8 +104,7 @@ Status LeafWriter::Add(const Update& update) {
 }
 
 Bytes LeafWriter::last_row() const {
-  const Record record = Record::At(page_.data() + starts_.back());
-  return {record.row, static_cast<size_t>(record.size)};
+  return Record::At(page_.data() + starts_.back()).bytes();
 }
 
 // From one time and diff for all to one for each.

@@ -119,16 +119,11 @@ Status RangeSort::Reserve(int64_t rows) {
 
 // Rows that are the same become one with the sum of their diffs.
 Status RangeSort::Emit(std::span<const SortEntry> sorted) {
-  for (size_t at = 0; at < sorted.size();) {
-    const Record record = Record::At(sorted[at].record);
-    const Bytes row = record.bytes();
-    size_t next = at + 1;
-    while (next < sorted.size() && sorted[next].prefix == sorted[at].prefix) {
-      if (CompareRows(row, Record::At(sorted[next].record).bytes()) != 0) break;
-      ++next;
-    }
-    WEIR_DO(builder_.Add({row, record.key_size, time_, static_cast<Diff>(next - at)}));
-    at = next;
+  while (!sorted.empty()) {
+    const Record record = Record::At(sorted.front().record);
+    const size_t same = CountSame(sorted);
+    WEIR_DO(builder_.Add({record.bytes(), record.key_size, time_, static_cast<Diff>(same)}));
+    sorted = sorted.subspan(same);
   }
   return Ok();
 }

@@ -5,7 +5,7 @@
 #include <random>
 #include <thread>
 
-#include "tests/support/folder.h"
+#include "tests/support/pool.h"
 #include "tests/support/seeds.h"
 #include "weir/delta/record_internal.h"
 
@@ -18,17 +18,6 @@ enum class Order { kRising, kRisingThenShuffled, kShuffled };
 
 class SnapshotSorterTest : public testing::Test {
  protected:
-  void MakePool(int64_t bytes) {
-    pool_.reset();
-    frames_ = std::make_unique<mem::Frames>(pool_budget_, int64_t{1} << 32);
-    pool_budget_.SetLimit(bytes);
-    pool_ = mem::Pool::Make(*frames_,
-                            std::make_unique<mem::ExtentStore>(
-                                sys::OpenScratchFile(folder_.path()).value(), int64_t{1} << 40),
-                            {})
-                .value();
-  }
-
   // Rows of eight-digit keys, one to three times each, in `order`.
   static std::vector<std::string> Rows(Order order, std::mt19937_64& rng) {
     std::vector<std::string> rows;
@@ -60,12 +49,8 @@ class SnapshotSorterTest : public testing::Test {
     ASSERT_TRUE(sorter.Close(lane).ok());
   }
 
-  test::TempFolder folder_;
   mem::Budget budget_{"test", mem::kUnlimited};
   mem::BlockAllocator blocks_{budget_, 0};
-  mem::Budget pool_budget_{"pool", mem::kUnlimited};
-  std::unique_ptr<mem::Frames> frames_;
-  std::unique_ptr<mem::Pool> pool_;
 };
 
 // Goal:   the same rows in the same order, whatever the number of lanes and shards, the budget and
@@ -80,11 +65,11 @@ TEST_F(SnapshotSorterTest, TheSameBatchesFromAnyLanesShardsAndBudget) {
       std::map<std::string, Diff> want;
       for (const auto& row : rows) ++want[row];
       for (const int threads : {1, 3}) {
-        MakePool(threads == 1 ? mem::kUnlimited : 24 << 20);
+        test::SpillingPool spilling(threads == 1 ? mem::kUnlimited : 24 << 20);
         SnapshotOptions options;
         options.expected_bytes = 6 << 20;
         options.range_bytes = 64 << 10;
-        SnapshotSorter sorter(*pool_, options, kAsOf, threads, threads);
+        SnapshotSorter sorter(spilling.pool(), options, kAsOf, threads, threads);
         std::vector<std::thread> running;
         for (int lane = 0; lane < threads; ++lane) {
           running.emplace_back([&, lane] { PushLane(sorter, lane, threads, rows); });
@@ -119,8 +104,8 @@ TEST_F(SnapshotSorterTest, TheSameBatchesFromAnyLanesShardsAndBudget) {
 }
 
 TEST_F(SnapshotSorterTest, NoRowsAreAnEmptyBatch) {
-  MakePool(mem::kUnlimited);
-  SnapshotSorter sorter(*pool_, {}, kAsOf, 2, 1);
+  test::SpillingPool spilling(mem::kUnlimited);
+  SnapshotSorter sorter(spilling.pool(), {}, kAsOf, 2, 1);
   ASSERT_TRUE(sorter.Close(0).ok());
   for (const int shard : {0, 1}) {
     const auto batch = sorter.Seal(shard, {Time{0}, kAsOf + 1, 0}).value();

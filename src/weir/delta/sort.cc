@@ -9,10 +9,7 @@ namespace {
 constexpr int kRadix = 256;
 
 bool RowBefore(const SortEntry& a, const SortEntry& b) {
-  const Record left = Record::At(a.record);
-  const Record right = Record::At(b.record);
-  return CompareRows({left.row, static_cast<size_t>(left.size)},
-                     {right.row, static_cast<size_t>(right.size)}) < 0;
+  return CompareRows(Record::At(a.record).bytes(), Record::At(b.record).bytes()) < 0;
 }
 
 // Bytes at the start of all rows alike, by the first eight.
@@ -82,6 +79,16 @@ std::span<SortEntry> SortByRow(std::span<SortEntry> entries, std::span<SortEntry
     begin = end;
   }
   return entries;
+}
+
+size_t CountSame(std::span<const SortEntry> sorted) {
+  const Bytes row = Record::At(sorted.front().record).bytes();
+  size_t count = 1;
+  while (count < sorted.size() && sorted[count].prefix == sorted.front().prefix &&
+         CompareRows(row, Record::At(sorted[count].record).bytes()) == 0) {
+    ++count;
+  }
+  return count;
 }
 
 }  // namespace weir::delta

@@ -19,4 +19,7 @@ struct SortEntry {
 /// Cost: linear in the entries while prefixes tell rows apart.
 std::span<SortEntry> SortByRow(std::span<SortEntry> entries, std::span<SortEntry> spare);
 
+/// Past the last entry with the same row as the first. Requires: sorted by SortByRow, not empty.
+size_t CountSame(std::span<const SortEntry> sorted);
+
 }  // namespace weir::delta

@@ -3,7 +3,7 @@
 #include <map>
 #include <random>
 
-#include "tests/support/folder.h"
+#include "tests/support/pool.h"
 #include "tests/support/seeds.h"
 #include "weir/delta/ladder_batcher.h"
 #include "weir/delta/record_internal.h"
@@ -22,23 +22,12 @@ class SpineTest : public testing::Test {
   void Make(int64_t pool_bytes) {
     batcher_.reset();
     spine_.reset();
-    pool_.reset();
-    frames_ = std::make_unique<mem::Frames>(budget_, int64_t{1} << 32);
-    budget_.SetLimit(pool_bytes);
-    mem::PoolOptions options;
-    options.reserve_bytes = 1 << 20;
-    auto file = std::make_unique<sys::FailingScratchFile>(
-        sys::OpenScratchFile(folder_.path()).value(),
-        Error{Code::kUnavailable, "the device is gone"});
-    file_ = file.get();
-    pool_ = mem::Pool::Make(*frames_,
-                            std::make_unique<mem::ExtentStore>(std::move(file), int64_t{1} << 40),
-                            options)
-                .value();
+    spilling_ = std::make_unique<test::SpillingPool>(pool_bytes);
     SpineOptions spine;
     spine.leaf_bytes = 64 << 10;
-    spine_ = std::make_unique<Spine>(*pool_, spine);
-    batcher_ = std::make_unique<LadderBatcher>(*pool_, LadderOptions{.chunk_bytes = 64 << 10});
+    spine_ = std::make_unique<Spine>(spilling_->pool(), spine);
+    batcher_ = std::make_unique<LadderBatcher>(spilling_->pool(),
+                                               LadderOptions{.chunk_bytes = 64 << 10});
   }
 
   std::unique_ptr<Batch> BatchOf(const std::vector<TestUpdate>& updates, Frontier upper) {
@@ -61,11 +50,7 @@ class SpineTest : public testing::Test {
     return read;
   }
 
-  test::TempFolder folder_;
-  mem::Budget budget_{"pool", mem::kUnlimited};
-  std::unique_ptr<mem::Frames> frames_;
-  sys::FailingScratchFile* file_ = nullptr;
-  std::unique_ptr<mem::Pool> pool_;
+  std::unique_ptr<test::SpillingPool> spilling_;
   std::unique_ptr<LadderBatcher> batcher_;
   std::unique_ptr<Spine> spine_;
 };
@@ -185,10 +170,10 @@ TEST_F(SpineTest, AFailedMergeIsBegunAnew) {
     }
     updates.insert(updates.end(), batch.begin(), batch.end());
     auto sealed = BatchOf(batch, time + 1);
-    file_->Fail(sys::FailingScratchFile::Step::kWrite, 0, 1'000'000);
+    spilling_->file().Fail(sys::FailingScratchFile::Step::kWrite, 0, 1'000'000);
     const Status inserted = spine_->Insert(std::move(sealed));
     failures += inserted.ok() ? 0 : 1;
-    file_->Fail(sys::FailingScratchFile::Step::kNone, 0, 0);
+    spilling_->file().Fail(sys::FailingScratchFile::Step::kNone, 0, 0);
     ASSERT_EQ(spine_->upper(), Frontier(time + 1));
     ASSERT_EQ(Read(time), Accumulate(updates, time));
   }

@@ -40,17 +40,11 @@ Result<std::span<SortEntry>> UpdateBuffer::Sorted() {
 
 Status UpdateBuffer::Drain(const std::function<Status(const Update&)>& emit) {
   if (count_ > 0) {
-    WEIR_TRY(const std::span<SortEntry> sorted, Sorted());
-    for (size_t at = 0; at < sorted.size();) {
-      const size_t begin = at++;
-      const Record first = Record::At(sorted[begin].record);
-      const Bytes row(first.row, static_cast<size_t>(first.size));
-      while (at < sorted.size() && sorted[at].prefix == sorted[begin].prefix) {
-        const Record next = Record::At(sorted[at].record);
-        if (CompareRows(row, {next.row, static_cast<size_t>(next.size)}) != 0) break;
-        ++at;
-      }
-      WEIR_DO(EmitSame(sorted.subspan(begin, at - begin), emit));
+    WEIR_TRY(std::span<const SortEntry> sorted, Sorted());
+    while (!sorted.empty()) {
+      const size_t same = CountSame(sorted);
+      WEIR_DO(EmitSame(sorted.first(same), emit));
+      sorted = sorted.subspan(same);
     }
   }
   entries_page_ = mem::OpenPage();
@@ -64,7 +58,7 @@ Status UpdateBuffer::Drain(const std::function<Status(const Update&)>& emit) {
 Status UpdateBuffer::EmitSame(std::span<const SortEntry> same,
                               const std::function<Status(const Update&)>& emit) {
   const Record record = Record::At(same.front().record);
-  const Bytes row(record.row, static_cast<size_t>(record.size));
+  const Bytes row = record.bytes();
   times_.clear();
   for (const SortEntry& entry : same) {
     const uint8_t* tail = Record::At(entry.record).end();

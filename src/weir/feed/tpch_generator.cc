@@ -165,10 +165,10 @@ void TpchGenerator::AppendUnit(TpchTable table, int64_t unit, uint64_t version, 
       row.Int64(unit).Text(kNations[unit].name).Int64(kNations[unit].region);
       row.Text(text_->Cut(random, 31, 114));
       return;
-    case TpchTable::kSupplier: return AppendSupplier(unit, row);
-    case TpchTable::kPart: return AppendPart(unit, row);
-    case TpchTable::kPartsupp: return AppendPartsupp(unit, row);
-    case TpchTable::kCustomer: return AppendCustomer(unit, row);
+    case TpchTable::kSupplier: return AppendSupplier(unit, random, row);
+    case TpchTable::kPart: return AppendPart(unit, random, row);
+    case TpchTable::kPartsupp: return AppendPartsupp(unit, random, row);
+    case TpchTable::kCustomer: return AppendCustomer(unit, random, row);
     case TpchTable::kOrders: return AppendOrder(unit, version, row);
     case TpchTable::kLineitem: return AppendLineitems(unit, version, row);
   }
@@ -179,8 +179,7 @@ int64_t TpchGenerator::SupplierOf(int64_t part_key, int64_t nth) const {
   return (part_key + nth * step) % suppliers_ + 1;
 }
 
-void TpchGenerator::AppendSupplier(int64_t unit, Row row) const {
-  Random random(seed_, static_cast<uint64_t>(TpchTable::kSupplier), static_cast<uint64_t>(unit), 0);
+void TpchGenerator::AppendSupplier(int64_t unit, Random random, Row row) const {
   const int64_t nation = random.Below(std::ssize(kNations));
   row.Int64(unit + 1).Text(fmt::format("Supplier#{:09}", unit + 1)).Text(RandomString(random));
   row.Int64(nation).Text(Phone(random, nation)).Cents(random.Between(-99'999, 999'999));
@@ -195,8 +194,7 @@ void TpchGenerator::AppendSupplier(int64_t unit, Row row) const {
   row.Text(comment);
 }
 
-void TpchGenerator::AppendPart(int64_t unit, Row row) const {
-  Random random(seed_, static_cast<uint64_t>(TpchTable::kPart), static_cast<uint64_t>(unit), 0);
+void TpchGenerator::AppendPart(int64_t unit, Random random, Row row) const {
   const int64_t key = unit + 1;
   std::string name;
   for (int word = 0; word < 5; ++word) {
@@ -215,8 +213,7 @@ void TpchGenerator::AppendPart(int64_t unit, Row row) const {
   row.Cents(RetailPriceCents(key)).Text(text_->Cut(random, 5, 22));
 }
 
-void TpchGenerator::AppendPartsupp(int64_t unit, Row row) const {
-  Random random(seed_, static_cast<uint64_t>(TpchTable::kPartsupp), static_cast<uint64_t>(unit), 0);
+void TpchGenerator::AppendPartsupp(int64_t unit, Random random, Row row) const {
   for (int64_t nth = 0; nth < kSuppliersPerPart; ++nth) {
     const int64_t quantity = random.Between(1, 9'999);
     const int64_t cost_cents = random.Between(100, 100'000);
@@ -228,8 +225,7 @@ void TpchGenerator::AppendPartsupp(int64_t unit, Row row) const {
   }
 }
 
-void TpchGenerator::AppendCustomer(int64_t unit, Row row) const {
-  Random random(seed_, static_cast<uint64_t>(TpchTable::kCustomer), static_cast<uint64_t>(unit), 0);
+void TpchGenerator::AppendCustomer(int64_t unit, Random random, Row row) const {
   const int64_t nation = random.Below(std::ssize(kNations));
   row.Int64(unit + 1).Text(fmt::format("Customer#{:09}", unit + 1)).Text(RandomString(random));
   row.Int64(nation).Text(Phone(random, nation)).Cents(random.Between(-99'999, 999'999));

@@ -8,6 +8,8 @@
 
 namespace weir::feed {
 
+class Random;
+
 enum class TpchTable : uint8_t {
   kRegion, kNation, kSupplier, kPart, kPartsupp, kCustomer, kOrders, kLineitem
 };
@@ -51,13 +53,13 @@ class TpchGenerator {
   class Row;
 
   Order OrderOf(int64_t unit, uint64_t version) const;
-  Item ItemOf(class Random& random, int64_t order_date) const;
+  Item ItemOf(Random& random, int64_t order_date) const;
   int64_t SupplierOf(int64_t part_key, int64_t nth) const;
-  void AppendSupplier(int64_t unit, Row row) const;
-  void AppendPart(int64_t unit, Row row) const;
+  void AppendSupplier(int64_t unit, Random random, Row row) const;
+  void AppendPart(int64_t unit, Random random, Row row) const;
   void AppendUnit(TpchTable table, int64_t unit, uint64_t version, Row row) const;
-  void AppendPartsupp(int64_t unit, Row row) const;
-  void AppendCustomer(int64_t unit, Row row) const;
+  void AppendPartsupp(int64_t unit, Random random, Row row) const;
+  void AppendCustomer(int64_t unit, Random random, Row row) const;
   void AppendOrder(int64_t unit, uint64_t version, Row row) const;
   void AppendLineitems(int64_t unit, uint64_t version, Row row) const;
 

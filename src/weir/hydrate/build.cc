@@ -3,9 +3,9 @@
 #include <barrier>
 #include <condition_variable>
 #include <mutex>
-#include <thread>
 
 #include "weir/sys/process.h"
+#include "weir/sys/thread.h"
 
 namespace weir::hydrate {
 namespace {
@@ -42,7 +42,12 @@ class Build {
     for (Index* index : indexes_) index->Start(start);
     std::vector<std::thread> threads;
     for (int worker = 0; worker < options_.worker_count; ++worker) {
-      threads.emplace_back([this, worker] { Work(worker); });
+      auto thread = sys::StartThread([this, worker] { Work(worker); });
+      if (thread.ok()) {
+        threads.push_back(std::move(thread).value());
+      } else {
+        Leave(std::move(thread).error());
+      }
     }
     for (std::thread& thread : threads) thread.join();
     if (!failure_.has_value()) return times_;
@@ -88,6 +93,17 @@ class Build {
     times_.seal += phases.times.seal;
   }
 
+  // In place of a worker that could not be started: the others shall not wait for it.
+  void Leave(Error error) {
+    Note(std::move(error));
+    {
+      const std::lock_guard lock(mutex_);
+      --reading_;
+    }
+    all_read_.notify_all();
+    met_.arrive_and_drop();
+  }
+
   // Others may be sending still, and would wait for room in this worker's inbox.
   void ReceiveUntilAllHaveRead(int worker) {
     constexpr auto kAWhile = std::chrono::milliseconds(1);
@@ -107,7 +123,7 @@ class Build {
       WEIR_TRY(const auto reader, scan_.Next(options_.batch_rows, blocks_));
       if (reader == nullptr) return Ok();
       while (!failed()) {
-        if (stop_.asked()) return Fail(Code::kUnavailable, "hydration was stopped");
+        if (stop_.asked()) return Fail(Code::kCancelled, "stopped on request");
         WEIR_TRY(const table::Batch batch, reader->Next());
         phases.Spend(&BuildTimes::decode);
         if (batch.row_count == 0) break;

@@ -29,8 +29,8 @@ struct BuildOptions {
 /// Reads the snapshot once, on as many threads as there are workers, and feeds all the indexes with
 /// it; each is hydrated when all its shards are. They are read at options.as_of.
 ///
-/// Errors: of feed::Snapshot::Scan and delta::Arranger; kUnavailable when `stop` was asked for. The
-///         indexes have failed, then.
+/// Errors: of feed::Snapshot::Scan, delta::Arranger and sys::StartThread; kCancelled when `stop`
+///         was asked for. The indexes have failed, then.
 /// Requires: fresh indexes, with as many shards as there are workers.
 Result<BuildTimes> BuildIndexes(const feed::Snapshot& snapshot, std::span<Index* const> indexes,
                                 const BuildOptions& options, mem::Pool& pool,

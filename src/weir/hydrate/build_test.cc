@@ -1,9 +1,11 @@
 #include "weir/hydrate/build.h"
 
+#include <pthread.h>
+
 #include <map>
 #include <numeric>
 
-#include "tests/support/folder.h"
+#include "tests/support/pool.h"
 #include "weir/feed/tpch_snapshot.h"
 #include "weir/sys/hash.h"
 
@@ -21,36 +23,27 @@ const std::vector<IndexPlan> kLineitemIndexes = {
 class BuildTest : public testing::Test {
  protected:
   struct Engine {
-    std::unique_ptr<mem::Budget> budget;
-    std::unique_ptr<mem::Frames> frames;
-    std::unique_ptr<mem::Pool> pool;
-    std::vector<std::unique_ptr<Index>> indexes;
+    explicit Engine(int64_t pool_bytes) : spilling(pool_bytes) {}
 
-    ~Engine() { indexes.clear(), pool.reset(), frames.reset(); }
-    std::vector<Index*> pointers() const {
-      std::vector<Index*> pointers;
-      for (const auto& index : indexes) pointers.push_back(index.get());
-      return pointers;
-    }
+    test::SpillingPool spilling;
+    std::vector<std::unique_ptr<Index>> indexes;
   };
 
   std::unique_ptr<Engine> Make(int64_t pool_bytes, int workers, const table::Schema& schema) {
-    auto engine = std::make_unique<Engine>();
-    engine->budget = std::make_unique<mem::Budget>("pool", pool_bytes);
-    engine->frames = std::make_unique<mem::Frames>(*engine->budget, int64_t{1} << 32);
-    auto file = std::make_unique<sys::FailingScratchFile>(
-        sys::OpenScratchFile(folder_.path()).value(),
-        Error{Code::kUnavailable, "the device is gone"});
-    file_ = file.get();
-    engine->pool =
-        mem::Pool::Make(*engine->frames,
-                        std::make_unique<mem::ExtentStore>(std::move(file), int64_t{1} << 40),
-                        {.reserve_bytes = 2 << 20})
-            .value();
+    auto engine = std::make_unique<Engine>(pool_bytes);
     for (const auto& plan : kLineitemIndexes) {
-      engine->indexes.push_back(Index::Make(plan, schema, workers, *engine->pool).value());
+      engine->indexes.push_back(
+          Index::Make(plan, schema, workers, engine->spilling.pool()).value());
     }
     return engine;
+  }
+
+  Result<BuildTimes> Build(const feed::Snapshot& snapshot, Engine& engine,
+                           const BuildOptions& options) {
+    std::vector<Index*> indexes;
+    for (const auto& index : engine.indexes) indexes.push_back(index.get());
+    return BuildIndexes(snapshot, indexes, options, engine.spilling.pool(), blocks_, clock_,
+                        stop_);
   }
 
   std::unique_ptr<feed::Snapshot> Lineitem(double scale_factor, feed::RowOrder order) {
@@ -84,7 +77,6 @@ class BuildTest : public testing::Test {
   sys::Stop stop_;
   mem::Budget budget_{"test", mem::kUnlimited};
   mem::BlockAllocator blocks_{budget_, 16 << 20};
-  sys::FailingScratchFile* file_ = nullptr;
 };
 
 // Goal:   every index holds the rows of its table, whatever builds it, on however many workers, in
@@ -104,8 +96,7 @@ TEST_F(BuildTest, IndexesHoldTheRowsOfTheirTable) {
         options.worker_count = workers;
         options.as_of = kAsOf;
         options.ladder.chunk_bytes = 128 << 10;
-        const auto times = BuildIndexes(*snapshot, engine->pointers(), options, *engine->pool,
-                                        blocks_, clock_, stop_);
+        const auto times = Build(*snapshot, *engine, options);
         ASSERT_TRUE(times.ok()) << times.error().message;
         for (size_t at = 0; at < engine->indexes.size(); ++at) {
           const Index& index = *engine->indexes[at];
@@ -116,8 +107,8 @@ TEST_F(BuildTest, IndexesHoldTheRowsOfTheirTable) {
               << index.plan().name << " " << delta::BatcherName(kind) << " " << workers;
         }
         if (pool_bytes != mem::kUnlimited && kind != delta::BatcherKind::kLegacy) {
-          EXPECT_GT(engine->pool->counters().extent_bytes_written, 0);
-          EXPECT_LE(engine->budget->peak_bytes(), pool_bytes);
+          EXPECT_GT(engine->spilling.pool().counters().extent_bytes_written, 0);
+          EXPECT_LE(engine->spilling.budget().peak_bytes(), pool_bytes);
         }
       }
     }
@@ -128,11 +119,10 @@ TEST_F(BuildTest, IndexesHoldTheRowsOfTheirTable) {
 TEST_F(BuildTest, AFailingDeviceFailsTheBuild) {
   const auto snapshot = Lineitem(0.05, feed::RowOrder::kShuffled);
   const auto engine = Make(40 << 20, 3, snapshot->schema());
-  file_->Fail(sys::FailingScratchFile::Step::kWrite, 3, 1'000'000);
+  engine->spilling.file().Fail(sys::FailingScratchFile::Step::kWrite, 3, 1'000'000);
   BuildOptions options;
   options.worker_count = 3;
-  const auto times = BuildIndexes(*snapshot, engine->pointers(), options, *engine->pool, blocks_,
-                                  clock_, stop_);
+  const auto times = Build(*snapshot, *engine, options);
   ASSERT_FALSE(times.ok());
   EXPECT_EQ(times.error().message, "the device is gone");
   EXPECT_EQ(engine->indexes.back()->stage(), Stage::kFailed);
@@ -144,17 +134,36 @@ TEST_F(BuildTest, AStoppedBuildEnds) {
   stop_.Ask(15);
   BuildOptions options;
   options.worker_count = 2;
-  const auto times = BuildIndexes(*snapshot, engine->pointers(), options, *engine->pool, blocks_,
-                                  clock_, stop_);
+  const auto times = Build(*snapshot, *engine, options);
   ASSERT_FALSE(times.ok());
-  EXPECT_EQ(times.error().code, Code::kUnavailable);
+  EXPECT_EQ(times.error().code, Code::kCancelled);
+  EXPECT_EQ(engine->indexes.front()->stage(), Stage::kFailed);
+}
+
+// The workers that were started do not wait for those that were not.
+TEST_F(BuildTest, WorkersThatCannotBeStartedFailTheBuild) {
+  const auto snapshot = Lineitem(0.001, feed::RowOrder::kShuffled);
+  const auto engine = Make(mem::kUnlimited, 3, snapshot->schema());
+  pthread_attr_t before;
+  pthread_attr_t huge;
+  ASSERT_EQ(pthread_getattr_default_np(&before), 0);
+  ASSERT_EQ(pthread_attr_init(&huge), 0);
+  ASSERT_EQ(pthread_attr_setstacksize(&huge, size_t{1} << 50), 0);  // More than addresses reach.
+  ASSERT_EQ(pthread_setattr_default_np(&huge), 0);
+  BuildOptions options;
+  options.worker_count = 3;
+  const auto times = Build(*snapshot, *engine, options);
+  ASSERT_EQ(pthread_setattr_default_np(&before), 0);
+  ASSERT_FALSE(times.ok());
+  EXPECT_EQ(times.error().code, Code::kExhausted);
+  EXPECT_EQ(engine->indexes.front()->stage(), Stage::kFailed);
 }
 
 TEST_F(BuildTest, AKeyColumnHasToBeThere) {
   const auto snapshot = Lineitem(0.001, feed::RowOrder::kShuffled);
   const auto engine = Make(mem::kUnlimited, 1, snapshot->schema());
   const auto index = Index::Make({"i", "lineitem", {"l_orderkey", "l_colour"}},
-                                 snapshot->schema(), 1, *engine->pool);
+                                 snapshot->schema(), 1, engine->spilling.pool());
   ASSERT_FALSE(index.ok());
   EXPECT_EQ(index.error().message, "index i: table lineitem has no column l_colour");
 }

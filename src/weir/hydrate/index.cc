@@ -33,7 +33,7 @@ Result<std::unique_ptr<Index>> Index::Make(IndexPlan plan, const table::Schema& 
     if (std::find(key.begin(), key.end(), at) == key.end()) value.push_back(at);
   }
   std::unique_ptr<Index> index(
-      new Index(std::move(plan), table::RowCodec(schema, std::move(key), std::move(value))));
+      new Index(std::move(plan), table::RowCodec(schema, key, value)));
   for (int at = 0; at < shard_count; ++at) {
     index->shards_.push_back(std::make_unique<delta::Spine>(pool, delta::SpineOptions{}));
   }

@@ -77,19 +77,4 @@ void ExtentStore::Recycle(int64_t offset) {
   }
 }
 
-void ExtentStore::SetLimit(int64_t limit_bytes) {
-  const std::lock_guard lock(mutex_);
-  limit_bytes_ = limit_bytes;
-}
-
-int64_t ExtentStore::used_bytes() const {
-  const std::lock_guard lock(mutex_);
-  return used_bytes_;
-}
-
-int64_t ExtentStore::file_bytes() const {
-  const std::lock_guard lock(mutex_);
-  return file_bytes_;
-}
-
 }  // namespace weir::mem

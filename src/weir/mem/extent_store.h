@@ -45,10 +45,6 @@ class ExtentStore {
   }
   Status Read(Extent extent, std::span<uint8_t> to) { return file_->Read(extent.offset, to); }
 
-  void SetLimit(int64_t limit_bytes);
-  int64_t used_bytes() const;  ///< Of extents that are taken.
-  int64_t file_bytes() const;  ///< Reserved on disk.
-
  private:
   struct Segment {
     int64_t bytes = 0;
@@ -60,8 +56,8 @@ class ExtentStore {
   void Recycle(int64_t offset);
 
   const std::unique_ptr<sys::ScratchFile> file_;
-  mutable std::mutex mutex_;
-  int64_t limit_bytes_;
+  const int64_t limit_bytes_;
+  std::mutex mutex_;  // Guards all below.
   int64_t file_bytes_ = 0;
   int64_t used_bytes_ = 0;
   std::map<int64_t, Segment> segments_;  // By offset.

@@ -136,6 +136,7 @@ int64_t Pool::Progress() const {
 Status Pool::WaitForRoom() {
   constexpr auto kAtMost = std::chrono::milliseconds(10);  // A wake-up may come before the wait.
   std::unique_lock lock(queue_mutex_);
+  spill_failure_.reset();  // What failed before may have been mended.
   spill_wake_.notify_one();
   room_.wait_for(lock, kAtMost);
   if (spill_failure_.has_value()) return *std::exchange(spill_failure_, std::nullopt);
@@ -264,7 +265,6 @@ PoolCounters Pool::counters() const {
   to.extent_bytes_written = from.extent_bytes_written;
   to.extent_raw_bytes_written = from.extent_raw_bytes_written;
   to.extent_bytes_read = from.extent_bytes_read;
-  to.spill_scheduled = from.spill_scheduled;
   to.spill_cancelled = from.spill_cancelled;
   to.spill_in_flight = from.spill_in_flight;
   to.eager_backs = from.eager_backs;

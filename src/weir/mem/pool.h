@@ -97,7 +97,7 @@ class Page {
   PageState* page_ = nullptr;
 };
 
-/// Counters under the meanings of docs/metrics.md, `weir_pool_` before each.
+/// What a pool has done so far, and holds now.
 struct PoolCounters {
   int64_t inserts = 0;
   int64_t frees = 0;
@@ -109,7 +109,6 @@ struct PoolCounters {
   int64_t extent_bytes_written = 0;
   int64_t extent_raw_bytes_written = 0;
   int64_t extent_bytes_read = 0;
-  int64_t spill_scheduled = 0;
   int64_t spill_cancelled = 0;
   int64_t spill_in_flight = 0;
   int64_t eager_backs = 0;

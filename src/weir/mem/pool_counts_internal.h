@@ -16,7 +16,6 @@ struct Pool::Atomics {
   std::atomic<int64_t> extent_bytes_written{0};
   std::atomic<int64_t> extent_raw_bytes_written{0};
   std::atomic<int64_t> extent_bytes_read{0};
-  std::atomic<int64_t> spill_scheduled{0};
   std::atomic<int64_t> spill_cancelled{0};
   std::atomic<int64_t> spill_in_flight{0};
   std::atomic<int64_t> eager_backs{0};

@@ -4,14 +4,12 @@
 #include <random>
 #include <thread>
 
-#include "tests/support/folder.h"
+#include "tests/support/pool.h"
 #include "tests/support/seeds.h"
 #include "weir/mem/block_allocator.h"
 
 namespace weir::mem {
 namespace {
-
-constexpr int64_t kReserveAddresses = int64_t{1} << 32;
 
 // Bytes that tell this page from others; the first half compresses.
 void FillPage(uint8_t* data, int64_t bytes, uint64_t id) {
@@ -32,21 +30,10 @@ bool HoldsPage(Bytes bytes, uint64_t id) {
 class PoolTest : public testing::Test {
  protected:
   void Make(int64_t limit_bytes, PoolOptions options, int64_t spill_limit = int64_t{1} << 32) {
-    pool_.reset();
-    frames_.reset();
-    budget_ = std::make_unique<Budget>("test", limit_bytes);
-    frames_ = std::make_unique<Frames>(*budget_, kReserveAddresses);
-    auto file = std::make_unique<sys::FailingScratchFile>(
-        sys::OpenScratchFile(folder_.path()).value(),
-        Error{Code::kUnavailable, "the device is gone"});
-    file_ = file.get();
-    pool_ = Pool::Make(*frames_, std::make_unique<ExtentStore>(std::move(file), spill_limit),
-                       options)
-                .value();
-  }
-  ~PoolTest() override {
-    pool_.reset();
-    frames_.reset();
+    spilling_ = std::make_unique<test::SpillingPool>(limit_bytes, options, spill_limit);
+    pool_ = &spilling_->pool();
+    budget_ = &spilling_->budget();
+    file_ = &spilling_->file();
   }
 
   Result<Page> NewPage(uint64_t id, int64_t bytes, int depth = 0) {
@@ -55,11 +42,10 @@ class PoolTest : public testing::Test {
     return pool_->Seal(std::move(open), bytes, depth);
   }
 
-  test::TempFolder folder_;
-  std::unique_ptr<Budget> budget_;
-  std::unique_ptr<Frames> frames_;
+  std::unique_ptr<test::SpillingPool> spilling_;
+  Pool* pool_ = nullptr;
+  Budget* budget_ = nullptr;
   sys::FailingScratchFile* file_ = nullptr;
-  std::unique_ptr<Pool> pool_;
 };
 
 // Goal:   pages keep their bytes under any budget, while threads make, read and drop them.
@@ -179,6 +165,38 @@ TEST_F(PoolTest, AFailedWriteLosesNothingAndGoesOnWhenItCan) {
     file_->Fail(sys::FailingScratchFile::Step::kNone, 0, 0);
     for (uint64_t id = 4; id < 20; ++id) pages.push_back(NewPage(id, 1 << 20).value());
     for (uint64_t id = 0; id < 20; ++id) {
+      EXPECT_TRUE(HoldsPage(pages[id].Read().value().bytes(), id));
+    }
+  }
+}
+
+// What a spill thread met once is no reason to refuse memory later.
+TEST_F(PoolTest, AMendedDeviceIsForgiven) {
+  for (const auto handoff : {SpillHandoff::kHelp, SpillHandoff::kBlock}) {
+    PoolOptions options;
+    options.spill_threads = 1;
+    options.handoff = handoff;
+    options.reserve_bytes = 1 << 20;
+    Make((3 * 2 + 4) << 20, options);
+    std::vector<Page> pages;
+    for (uint64_t id = 0; id < 3; ++id) pages.push_back(NewPage(id, 1 << 20).value());
+    file_->Fail(sys::FailingScratchFile::Step::kWrite, 0, 1'000'000);
+    Result<Page> refused = NewPage(3, 1 << 20);
+    while (refused.ok()) {
+      pages.push_back(std::move(refused).value());
+      refused = NewPage(pages.size(), 1 << 20);
+    }
+    EXPECT_EQ(refused.error().message, "the device is gone");
+    // The second one shows that the spill thread is through with the first.
+    const int64_t before = file_->strikes();
+    while (file_->strikes() < before + 2) std::this_thread::yield();
+    file_->Fail(sys::FailingScratchFile::Step::kNone, 0, 0);
+    for (int more = 0; more < 20; ++more) {
+      auto page = NewPage(pages.size(), 1 << 20);
+      ASSERT_TRUE(page.ok()) << page.error().message;
+      pages.push_back(std::move(page).value());
+    }
+    for (uint64_t id = 0; id < pages.size(); ++id) {
       EXPECT_TRUE(HoldsPage(pages[id].Read().value().bytes(), id));
     }
   }

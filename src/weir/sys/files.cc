@@ -12,40 +12,28 @@
 #include <cstring>
 #include <filesystem>
 
+#include "weir/sys/errno_internal.h"
+
 namespace weir::sys {
 namespace {
 
-Error FromErrno(int number, std::string_view doing, const std::string& path) {
-  Code code = Code::kUnavailable;
-  const char* remedy = "";
+const char* RemedyFor(int number) {
   switch (number) {
-    case ENOENT: code = Code::kNotFound; break;
     case EACCES:
     case EPERM:
-    case EROFS:
-      code = Code::kInvalid;
-      remedy = "; give write rights or choose another folder";
-      break;
-    case EEXIST:
-    case ENOTEMPTY:
-    case ENOTDIR:
-    case EISDIR:
-    case EINVAL: code = Code::kInvalid; break;
-    case ENAMETOOLONG:
-      code = Code::kInvalid;
-      remedy = "; choose a shorter path";
-      break;
+    case EROFS: return "; give write rights or choose another folder";
+    case ENAMETOOLONG: return "; choose a shorter path";
     case EFBIG:
-      code = Code::kExhausted;
-      remedy = "; raise the limit on file sizes (ulimit -f) or have smaller files made";
-      break;
+      return "; raise the limit on file sizes (ulimit -f) or have smaller files made";
     case ENOSPC:
-    case EDQUOT: code = Code::kExhausted; remedy = "; free space and run again"; break;
-    case EMFILE:
-    case ENFILE: code = Code::kExhausted; break;
-    default: break;
+    case EDQUOT: return "; free space and run again";
+    default: return "";
   }
-  return Fail(code, "cannot {} '{}': {}{}", doing, path, std::strerror(number), remedy);
+}
+
+Error FromErrno(int number, std::string_view doing, const std::string& path) {
+  return Fail(CodeOfErrno(number), "cannot {} '{}': {}{}", doing, path, std::strerror(number),
+              RemedyFor(number));
 }
 
 class DiskOutputFile final : public OutputFile {

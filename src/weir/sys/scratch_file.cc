@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "weir/base/assert.h"
+#include "weir/sys/errno_internal.h"
 
 namespace weir::sys {
 namespace {
@@ -17,14 +18,9 @@ namespace {
 constexpr size_t kMostPieces = 64;
 
 Error FromErrno(int number, std::string_view doing, const std::string& folder) {
-  const bool full = number == ENOSPC || number == EDQUOT || number == EFBIG;
-  const Code code = full                                       ? Code::kExhausted
-                    : number == ENOENT                         ? Code::kNotFound
-                    : number == EACCES || number == EROFS ||
-                              number == ENOTDIR                ? Code::kInvalid
-                                                               : Code::kUnavailable;
+  const Code code = CodeOfErrno(number);
   return Fail(code, "cannot {} a spill file in '{}': {}{}", doing, folder, std::strerror(number),
-              full ? "; free space there or choose another --spill-dir" : "");
+              code == Code::kExhausted ? "; free space there or choose another --spill-dir" : "");
 }
 
 class DiskScratchFile final : public ScratchFile {
@@ -39,15 +35,6 @@ class DiskScratchFile final : public ScratchFile {
       if (errno == EINTR) continue;
       if (errno == EOPNOTSUPP) return Ok();  // Found out by the write, then.
       return FromErrno(errno, "extend", folder_);
-    }
-    return Ok();
-  }
-
-  Status Release(int64_t offset, int64_t bytes) override {
-    while (fallocate(fd_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, offset, bytes) != 0) {
-      if (errno == EINTR) continue;
-      if (errno == EOPNOTSUPP) return Ok();
-      return FromErrno(errno, "shrink", folder_);
     }
     return Ok();
   }
@@ -136,16 +123,13 @@ bool FailingScratchFile::Strikes(Step step) {
     return false;
   }
   --left_;
+  ++strikes_;
   return true;
 }
 
 Status FailingScratchFile::Reserve(int64_t offset, int64_t bytes) {
   if (Strikes(Step::kReserve)) return error_;
   return below_->Reserve(offset, bytes);
-}
-
-Status FailingScratchFile::Release(int64_t offset, int64_t bytes) {
-  return below_->Release(offset, bytes);
 }
 
 Status FailingScratchFile::Write(int64_t offset, std::span<const Bytes> pieces) {

@@ -1,5 +1,6 @@
 #pragma once
 // ScratchFile: room on disk for what does not fit in memory, gone when the process is.
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -25,8 +26,6 @@ class ScratchFile {
 
   /// Makes sure that bytes [offset, offset + bytes) can be written without running out of disk.
   virtual Status Reserve(int64_t offset, int64_t bytes) = 0;
-  /// Gives the disk blocks of [offset, offset + bytes) back.
-  virtual Status Release(int64_t offset, int64_t bytes) = 0;
   /// Writes the pieces one after another, beginning at `offset`. Requires: at most 64 pieces.
   virtual Status Write(int64_t offset, std::span<const Bytes> pieces) = 0;
   /// Fills all of `to` from `offset`. Errors: also kUnavailable when the file ends before.
@@ -38,8 +37,7 @@ class ScratchFile {
 /// Errors: kNotFound, kInvalid: the folder is missing or may not be written to.
 Result<std::unique_ptr<ScratchFile>> OpenScratchFile(const std::string& folder);
 
-/// Passes every call on to `below`, but fails each Reserve, Write or Read with `error` while
-/// `failing` says so for its kind.
+/// Passes every call on to `below`, but for those that Fail() picks, which fail with `error`.
 class FailingScratchFile final : public ScratchFile {
  public:
   enum class Step : uint8_t { kNone, kReserve, kWrite, kRead, kCorruptRead };
@@ -50,9 +48,10 @@ class FailingScratchFile final : public ScratchFile {
   /// From the n-th call of this kind on (0: the next one), `count` calls fail; kCorruptRead flips a
   /// bit of what was read instead.
   void Fail(Step step, int64_t after, int64_t count);
+  /// Calls that failed, or flipped a bit.
+  int64_t strikes() const { return strikes_.load(); }
 
   Status Reserve(int64_t offset, int64_t bytes) override;
-  Status Release(int64_t offset, int64_t bytes) override;
   Status Write(int64_t offset, std::span<const Bytes> pieces) override;
   Status Read(int64_t offset, std::span<uint8_t> to) override;
 
@@ -65,6 +64,7 @@ class FailingScratchFile final : public ScratchFile {
   Step step_ = Step::kNone;
   int64_t after_ = 0;
   int64_t left_ = 0;
+  std::atomic<int64_t> strikes_{0};
 };
 
 }  // namespace weir::sys

@@ -4,12 +4,11 @@
 
 namespace weir::table {
 
-RowCodec::RowCodec(const Schema& schema, std::vector<int> key_columns,
-                   std::vector<int> value_columns)
-    : key_columns_(std::move(key_columns)), value_columns_(std::move(value_columns)) {
-  AddFields(schema, key_columns_, true);
+RowCodec::RowCodec(const Schema& schema, const std::vector<int>& key_columns,
+                   const std::vector<int>& value_columns) {
+  AddFields(schema, key_columns, true);
   key_field_count_ = fields_.size();
-  AddFields(schema, value_columns_, false);
+  AddFields(schema, value_columns, false);
 }
 
 void RowCodec::AddFields(const Schema& schema, const std::vector<int>& columns, bool in_key) {
@@ -19,7 +18,7 @@ void RowCodec::AddFields(const Schema& schema, const std::vector<int>& columns, 
     const int64_t most = MostFormBytes(form);
     if (most == 0) unbounded_fields_.push_back(fields_.size());
     most_bounded_bytes_ += most;
-    fields_.push_back({column, form, from.nullable, from.type});
+    fields_.push_back({column, form, from.nullable});
   }
 }
 
@@ -59,14 +58,6 @@ void RowCodec::Decode(Bytes row, std::span<ColumnBuilder> builders) const {
     from = TakeValue(field.form, field.nullable, from,
                      builders[static_cast<size_t>(field.column)]);
   }
-}
-
-int64_t RowCodec::KeySize(const uint8_t* row) const {
-  const uint8_t* from = row;
-  for (size_t at = 0; at < key_field_count_; ++at) {
-    from = SkipValue(fields_[at].form, fields_[at].nullable, fields_[at].type, from);
-  }
-  return from - row;
 }
 
 }  // namespace weir::table

@@ -40,14 +40,16 @@ struct EncodedRows {
 ///
 /// Order:   memcmp over two rows, the shorter length, is the order of their key columns, then of
 ///          their value columns: ascending, NULL last. Texts in keys go by their bytes ("C"), NaN
-///          after all numbers, -0.0 before 0.0. Texts in values go by length first: quicker to read
-///          back, and any total order serves there. No row is the beginning of another.
+///          after all numbers (before them when its sign bit is set), -0.0 before 0.0. Texts in
+///          values go by length first: quicker to read back, and any total order serves there. No
+///          row is the beginning of another.
 /// Threads: any, once made.
 class RowCodec {
  public:
   /// A column each row holds at most once; columns named in neither are left out.
   /// Requires: indexes of columns of `schema`.
-  RowCodec(const Schema& schema, std::vector<int> key_columns, std::vector<int> value_columns);
+  RowCodec(const Schema& schema, const std::vector<int>& key_columns,
+           const std::vector<int>& value_columns);
 
   /// Appends rows [begin, end) of `batch`, whose columns are those of the schema.
   ///
@@ -59,25 +61,16 @@ class RowCodec {
   /// Requires: Encode() of the same codec made the row; kRowSlack bytes after it may be read.
   void Decode(Bytes row, std::span<ColumnBuilder> builders) const;
 
-  /// Bytes of the key at the start of a row. Requires: as Decode().
-  int64_t KeySize(const uint8_t* row) const;
-
-  const std::vector<int>& key_columns() const { return key_columns_; }
-  const std::vector<int>& value_columns() const { return value_columns_; }
-
  private:
   struct Field {
     int column;
     RowForm form;
     bool nullable;
-    Type type;
   };
 
   void AddFields(const Schema& schema, const std::vector<int>& columns, bool in_key);
   int64_t MostBytes(const Batch& batch, int64_t row) const;
 
-  std::vector<int> key_columns_;
-  std::vector<int> value_columns_;
   std::vector<Field> fields_;  // The key's first.
   size_t key_field_count_ = 0;
   std::vector<size_t> unbounded_fields_;  // Texts and lists.

@@ -31,13 +31,9 @@ uint8_t* PutKeyText(Bytes text, uint8_t* to) {
   return to;
 }
 
-const uint8_t* EndOfKeyText(const uint8_t* from) {
-  while (*from != kTextEnd) ++from;
-  return from;
-}
-
 const uint8_t* TakeKeyText(const uint8_t* from, ColumnBuilder& builder) {
-  const uint8_t* end = EndOfKeyText(from);
+  const uint8_t* end = from;
+  while (*end != kTextEnd) ++end;
   const Bytes written(from, end);
   if (std::memchr(from, kEscape, written.size()) == nullptr) [[likely]] {
     builder.AppendBytes(from, static_cast<int64_t>(written.size()));
@@ -217,36 +213,6 @@ const uint8_t* TakeValue(RowForm form, bool nullable, const uint8_t* from,
     case RowForm::kText: return TakeText(from, builder);
     case RowForm::kKeyList:
     case RowForm::kList: return TakeList(form, from, builder);
-  }
-  WEIR_ASSERT(false);
-}
-
-const uint8_t* SkipValue(RowForm form, bool nullable, const Type& type, const uint8_t* from) {
-  if (nullable) {
-    if (*from == kNullTag) return from + 1;
-    if (IsTagged(form)) ++from;
-  }
-  switch (form) {
-    case RowForm::kByte: return from + 1;
-    case RowForm::kInt16:
-    case RowForm::kInt32:
-    case RowForm::kInt64:
-    case RowForm::kInt128: return from + 1 + IntBytes(*from);
-    case RowForm::kFloat32: return from + 4;
-    case RowForm::kFloat64: return from + 8;
-    case RowForm::kUuid: return from + 16;
-    case RowForm::kKeyText: return EndOfKeyText(from) + 1;
-    case RowForm::kText: {
-      uint32_t length;
-      from = TakeLength(from, length);
-      return from + length;
-    }
-    case RowForm::kKeyList:
-    case RowForm::kList: {
-      const RowForm element = FormOf(*type.element, ElementInKey(form));
-      while (*from++ == kListItem) from = SkipValue(element, true, *type.element, from);
-      return from;
-    }
   }
   WEIR_ASSERT(false);
 }

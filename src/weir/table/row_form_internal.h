@@ -140,9 +140,7 @@ inline const uint8_t* TakeLength(const uint8_t* from, uint32_t& length) {
 uint8_t* PutValue(RowForm form, bool nullable, const ColumnData& data, int64_t row, uint8_t* to);
 /// Reads one value into a builder; returns where the next one starts.
 const uint8_t* TakeValue(RowForm form, bool nullable, const uint8_t* from, ColumnBuilder& builder);
-/// Where the next value starts.
-const uint8_t* SkipValue(RowForm form, bool nullable, const Type& type, const uint8_t* from);
-/// No value of this row takes more, kRowSlack apart. 
+/// No value of this row takes more, kRowSlack apart.
 int64_t MostValueBytes(RowForm form, const ColumnData& data, int64_t row);
 /// No value of this form takes more; 0 where there is no bound.
 int64_t MostFormBytes(RowForm form);
