@@ -59,16 +59,41 @@ std::vector<pg::CopyColumn> ColumnsOf(pg::Connection& connection, const std::str
   return columns;
 }
 
+CopyReader::CopyReader(pg::Connection& connection, sys::Duration byte_timeout)
+    : connection_(connection), byte_timeout_(byte_timeout) {}
+
+Result<std::string> CopyReader::Next() {
+  while (messages_.empty()) {
+    if (ended_) return std::string();
+    WEIR_TRY(const pg::CopyProgress progress, connection_.ReceiveCopy(block_));
+    ended_ = progress == pg::CopyProgress::kEnd;
+    WEIR_DO(block_.ForEach([&](Bytes held) {
+      messages_.emplace_back(AsText(held));
+      return Ok();
+    }));
+    block_ = block_.SplitRest();
+    if (messages_.empty() && progress == pg::CopyProgress::kNothing) {
+      WEIR_DO(connection_.AwaitCopy(byte_timeout_, &waited_));
+    }
+  }
+  std::string next = std::move(messages_.front());
+  messages_.pop_front();
+  return next;
+}
+
+Result<std::string> CopyReader::Rest() {
+  std::string all;
+  while (true) {
+    WEIR_TRY(const std::string next, Next());
+    if (next.empty()) return all;
+    all += next;
+  }
+}
+
 std::string CaptureStream(pg::Connection& connection, const std::string& copy) {
   const Status started = connection.StartCopyOut(copy);
   if (!started.ok()) AssertionFailed(started.error().message.c_str(), __FILE__, __LINE__);
-  std::string stream;
-  while (true) {
-    sys::Duration waited{0};
-    const Bytes piece = connection.NextCopyData(sys::Duration{0}, &waited).value();
-    if (piece.empty()) return stream;
-    stream += AsText(piece);
-  }
+  return CopyReader(connection).Rest().value();
 }
 
 std::string CaptureCopy(pg::Connection& connection, const std::string& select) {

@@ -1,5 +1,6 @@
 #pragma once
 // COPY BINARY streams for tests: built by hand, or captured from a server; and batches as text.
+#include <deque>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -27,6 +28,28 @@ pg::CopyColumn PlainColumn(const std::string& name, table::Kind kind);
 
 /// The columns of `select`, as the type map decides; failures abort.
 std::vector<pg::CopyColumn> ColumnsOf(pg::Connection& connection, const std::string& select);
+/// Reads a COPY that was started, a message at a time.
+class CopyReader {
+ public:
+  explicit CopyReader(pg::Connection& connection, sys::Duration byte_timeout = sys::Duration{0});
+
+  /// What the next message holds; empty at the end.
+  Result<std::string> Next();
+  /// What is left of all messages.
+  Result<std::string> Rest();
+  sys::Duration waited() const { return waited_; }
+
+ private:
+  pg::Connection& connection_;
+  const sys::Duration byte_timeout_;
+  mem::Budget budget_{"test", mem::kUnlimited};
+  mem::BlockAllocator blocks_{budget_, 0};
+  pg::CopyBlock block_{blocks_, 1};
+  std::deque<std::string> messages_;
+  bool ended_ = false;
+  sys::Duration waited_{0};
+};
+
 /// Every byte that a COPY ... TO STDOUT gives; failures abort.
 std::string CaptureStream(pg::Connection& connection, const std::string& copy);
 /// Every byte of COPY (select) TO STDOUT (FORMAT binary); failures abort.

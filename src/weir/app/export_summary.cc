@@ -40,9 +40,9 @@ std::string SummaryText(const extract::ExportReport& report) {
       static_cast<double>(totals.read_bytes) / 1e6 / seconds, FormatBytes(report.written_bytes()),
       totals.parts.size(), totals.parts.size() == 1 ? "" : "s", Printable(report.folder));
   text += fmt::format(
-      "  receiver: {} waiting for the source, {} waiting for the encoder, {} resting\n"
-      "  encoder: {} decoding, {} encoding, {} writing; peak memory {}\n",
-      Share(totals.wait, report.duration), Share(totals.blocked, report.duration),
+      "  {} waiting for the source, {} receiving, {} resting\n"
+      "  {} decoding, {} encoding, {} writing; peak memory {}\n",
+      Share(totals.wait, report.duration), Share(totals.receive, report.duration),
       Share(totals.slept, report.duration), Share(totals.decode, report.duration),
       Share(totals.encode, report.duration), Share(totals.write, report.duration),
       FormatBytes(report.peak_rss_bytes));
@@ -106,7 +106,7 @@ std::string SummaryJson(const extract::ExportReport& report) {
       {"retries", report.retries},
       {"source_wait_ms", millis(totals.wait)},
       {"decode_ms", millis(totals.decode)},
-      {"blocked_ms", millis(totals.blocked)},
+      {"receive_ms", millis(totals.receive)},
       {"slept_ms", millis(totals.slept)},
       {"encode_ms", millis(totals.encode)},
       {"write_ms", millis(totals.write)},

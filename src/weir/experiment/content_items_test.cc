@@ -1,5 +1,6 @@
 #include "weir/experiment/content_items.h"
 
+#include "tests/support/copy_stream.h"
 #include "tests/support/folder.h"
 #include "tests/support/postgres.h"
 #include "weir/extract/export_table.h"
@@ -16,14 +17,9 @@ int64_t CopyBytes(const std::string& url, const std::string& copy) {
   const sys::Stop never;
   auto connection = pg::Connection::Open(pg::Target::Parse(url).value(), "test", never).value();
   EXPECT_TRUE(connection->StartCopyOut(copy).ok());
-  int64_t bytes = 0;
-  while (true) {
-    sys::Duration waited{0};
-    const auto piece = connection->NextCopyData(sys::Duration(0), &waited);
-    EXPECT_TRUE(piece.ok());
-    if (!piece.ok() || piece.value().empty()) return bytes;
-    bytes += static_cast<int64_t>(piece.value().size());
-  }
+  const auto stream = test::CopyReader(*connection).Rest();
+  EXPECT_TRUE(stream.ok());
+  return std::ssize(stream.value());
 }
 
 // Bytes of the table as our own zstd Parquet.
@@ -40,7 +36,7 @@ int64_t ParquetBytes(const std::string& url, const test::TempFolder& folder) {
   auto source = extract::Source::Open(request, never);
   EXPECT_TRUE(source.ok()) << source.error().message;
   const table::Schema schema = source.value()->schema();
-  const auto new_writer = [&](int) {
+  const auto new_writer = [&](int, const file::Yield&) {
     return file::NewParquetWriter(files, folder.Path("a.parquet"), "a.parquet", schema, "{}", {},
                                   blocks);
   };

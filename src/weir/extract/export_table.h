@@ -1,6 +1,6 @@
 #pragma once
-// ExportTable: one source into the files of one folder. Receiving overlaps with decoding, encoding
-// and writing.
+// ExportTable: one source into the files of one folder. The server goes on sending while its rows
+// are decoded, encoded and written.
 #include <functional>
 #include <optional>
 #include <string>
@@ -16,12 +16,11 @@
 
 namespace weir::extract {
 
-/// Bytes of the COPY stream: in a batch; that wait for the decoder at most; that are handed over at
-/// once. Large enough that hand-over costs nothing, small enough that all of them together stay
-/// under 20 MB.
+/// Bytes of the COPY stream: in a batch; received ahead of the decoder at most; given to it at
+/// once.
 inline constexpr int64_t kBatchBytes = 4 << 20;
-inline constexpr int64_t kQueueBytes = 4 << 20;
-inline constexpr int64_t kChunkBytes = 512 << 10;
+inline constexpr int64_t kAheadBytes = 4 << 20;
+inline constexpr int64_t kBlockBytes = 512 << 10;
 
 /// What to do with a row over max_batch_bytes, which is then a batch of its own. Batches of several
 /// rows are cut near that size in any case.
@@ -38,9 +37,9 @@ struct ExportOptions {
   bool skip_empty = false;                 ///< No part at all when there are no rows.
 };
 
-/// Makes the writer of part number `part`, counted from 0.
-using NewWriter =
-    std::function<Result<std::unique_ptr<file::TableWriter>>(int part)>;
+/// Makes the writer of part number `part`, counted from 0, which calls `yield` while it works.
+using NewWriter = std::function<Result<std::unique_ptr<file::TableWriter>>(
+    int part, const file::Yield& yield)>;
 
 /// What one export did, and where its time went; of one that failed, as far as it came.
 struct ExportTotals {
@@ -51,16 +50,15 @@ struct ExportTotals {
   int64_t wide_batches = 0;    ///< Over max_batch_bytes.
   std::optional<sys::Duration> copy;  ///< From COPY's start to its end: the longest statement.
                                       ///< Absent: it was not begun, so the rest is unknown.
-  sys::Duration wait{0};       ///< Receiver waiting for the source.
-  sys::Duration blocked{0};    ///< Receiver waiting for room in the queue.
-  sys::Duration slept{0};      ///< Receiver resting, as the pace says.
-  sys::Duration decode{0};     ///< Encoder decoding the stream.
-  sys::Duration encode{0};     ///< Encoder encoding files.
-  sys::Duration write{0};      ///< Encoder in the file system.
+  sys::Duration wait{0};       ///< For the source, with nothing else to do.
+  sys::Duration receive{0};    ///< Taking in what the source had sent.
+  sys::Duration slept{0};      ///< Not receiving, as the pace says; the rest goes on meanwhile.
+  sys::Duration decode{0};     ///< The stream into columns.
+  sys::Duration encode{0};     ///< Columns into files.
+  sys::Duration write{0};      ///< In the file system.
 };
 
-/// Reads `source` to its end. Uses this thread to receive and one more for the rest. `totals` is
-/// filled in also when it fails.
+/// Reads `source` to its end on this thread. `totals` is filled in also when it fails.
 ///
 /// Errors: of the connection, the parser and the writer; the first one wins. kCancelled when `stop`
 ///         was asked for; the server's query is then cancelled. Files already begun are left for

@@ -2,8 +2,8 @@
 
 #include <functional>
 #include <random>
-#include <thread>
 
+#include "tests/support/copy_stream.h"
 #include "tests/support/folder.h"
 #include "tests/support/postgres.h"
 #include "tests/support/seeds.h"
@@ -30,16 +30,16 @@ class ExportTableTest : public testing::Test {
     return request;
   }
   NewWriter ParquetWriters(Source& source, const file::ParquetOptions& options = {}) {
-    return [this, &source, options](int part) {
+    return [this, &source, options](int part, const file::Yield& yield) {
       const std::string name = fmt::format("part-{}.parquet", part);
       return file::NewParquetWriter(files_, folder_.Path(name), name, source.schema(),
-                                    file::SchemaJson(source.schema()), options, blocks_);
+                                    file::SchemaJson(source.schema()), options, blocks_, yield);
     };
   }
   NewWriter CsvWriters(Source& source) {
-    return [this, &source](int part) {
+    return [this, &source](int part, const file::Yield& yield) {
       const std::string name = fmt::format("part-{}.csv", part);
-      return file::NewCsvWriter(files_, folder_.Path(name), name, source.schema());
+      return file::NewCsvWriter(files_, folder_.Path(name), name, source.schema(), yield);
     };
   }
   Result<ExportTotals> Run(Source& source, const NewWriter& writers,
@@ -306,12 +306,7 @@ TEST_F(ExportTableTest, CsvAgreesWithPostgresCsv) {
   const auto source = Source::Open(RequestOf("t"), never_).value();
   ASSERT_TRUE(Run(*source, CsvWriters(*source)).ok());
   ASSERT_TRUE(connection_->StartCopyOut("COPY t TO STDOUT (FORMAT csv, HEADER)").ok());
-  std::string theirs;
-  sys::Duration waited{0};
-  for (auto piece = connection_->NextCopyData(sys::Duration{0}, &waited); !piece.value().empty();
-       piece = connection_->NextCopyData(sys::Duration{0}, &waited)) {
-    theirs += AsText(piece.value());
-  }
+  const std::string theirs = test::CopyReader(*connection_).Rest().value();
   EXPECT_EQ(ParseCsv(folder_.Read("part-0.csv")), ParseCsv(theirs));
 }
 
@@ -376,7 +371,7 @@ TEST_F(ExportTableTest, AWriterThatFailsEndsTheReadWithItsOwnError) {
     sys::MemoryFiles below;
     ASSERT_TRUE(below.MakeFolder("out").ok());
     sys::FailingFiles files(below, steps, {Code::kExhausted, "the disk is full"});
-    const NewWriter writers = [&](int) {
+    const NewWriter writers = [&](int, const file::Yield&) {
       return file::NewCsvWriter(files, "out/t.csv", "t.csv", source->schema());
     };
     ExportOptions options;
@@ -397,9 +392,9 @@ TEST_F(ExportTableTest, AWriterThatFailsEndsTheReadWithItsOwnError) {
 TEST_F(ExportTableTest, AStopEndsAllOfIt) {
   db_.Exec("CREATE VIEW v AS SELECT generate_series(1, 1000000000) AS a");
   const auto source = Source::Open(RequestOf("v"), stop_).value();
-  const NewWriter writers = [&](int part) {
+  const NewWriter writers = [&](int part, const file::Yield& yield) {
     stop_.Ask();  // In the middle: rows have come, more are under way.
-    return CsvWriters(*source)(part);
+    return CsvWriters(*source)(part, yield);
   };
   ExportOptions options;
   options.batch_bytes = 10'000;
@@ -445,15 +440,16 @@ TEST_F(ExportTableTest, AWideRowIsWarnedOfRefusedOrLetThrough) {
   EXPECT_EQ(run("narrow", WideBatch::kFail).value().rows, 200'000);
 }
 
-// The encoder stands still from its first file on, so what comes in meets no other check.
-TEST_F(ExportTableTest, TheReceiverLooksAtTheBudgetItself) {
+// The encoder does nothing but yield from its first file on: what comes in meets no other check.
+TEST_F(ExportTableTest, WhatIsReceivedAheadIsHeldAgainstTheBudget) {
   db_.Exec("CREATE TABLE t AS SELECT repeat('y', 600000) AS big FROM generate_series(1, 40)");
   const auto source = Source::Open(RequestOf("t"), never_).value();
   ExportOptions options;
   options.batch_bytes = 1;
-  const NewWriter writers = [&](int part) -> Result<std::unique_ptr<file::TableWriter>> {
-    while (budget_.peak_bytes() <= budget_.limit_bytes()) std::this_thread::yield();
-    return CsvWriters(*source)(part);
+  const NewWriter writers =
+      [&](int part, const file::Yield& yield) -> Result<std::unique_ptr<file::TableWriter>> {
+    while (budget_.peak_bytes() <= budget_.limit_bytes()) yield();
+    return CsvWriters(*source)(part, yield);
   };
   budget_.SetLimit(2 << 20);
   const auto totals = Run(*source, writers, options);

@@ -1,5 +1,5 @@
 #pragma once
-// Pace: how long the receiver rests between chunks.
+// Pace: how long an export rests between what it receives.
 #include <cstdint>
 
 #include "weir/sys/clock.h"

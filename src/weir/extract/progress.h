@@ -5,7 +5,7 @@
 
 namespace weir::extract {
 
-/// Written by the export's threads, read by any.
+/// Written by the export's thread, read by any.
 struct Progress {
   std::atomic<int64_t> rows{0};
   std::atomic<int64_t> read_bytes{0};     ///< Of the COPY stream.

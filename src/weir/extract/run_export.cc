@@ -38,7 +38,7 @@ class Run {
   void Describe(const Source& source);
   Status Read(Source& source);
   Status CheckSpace(const pg::TableSize& size);
-  Result<std::unique_ptr<file::TableWriter>> NewPart(int part);
+  Result<std::unique_ptr<file::TableWriter>> NewPart(int part, const file::Yield& yield);
 
   const ExportJob& job_;
   const RunContext& context_;
@@ -78,7 +78,9 @@ Status Run::Read(Source& source) {
   WEIR_DO(CheckSpace(source.size()));
   WEIR_TRY(output_, file::OutputFolder::Open(context_.files, job_.folder, report_.run_id));
   Describe(source);
-  const NewWriter new_writer = [this](int part) { return NewPart(part); };
+  const NewWriter new_writer = [this](int part, const file::Yield& yield) {
+    return NewPart(part, yield);
+  };
   WEIR_DO(ExportTable(source, new_writer, job_.options, context_.blocks, context_.clock,
                       context_.stop, progress_, report_.totals));
   if (report_.totals.wide_batches > 0) {
@@ -113,14 +115,15 @@ Status Run::CheckSpace(const pg::TableSize& size) {
   return Ok();
 }
 
-Result<std::unique_ptr<file::TableWriter>> Run::NewPart(int part) {
+Result<std::unique_ptr<file::TableWriter>> Run::NewPart(int part, const file::Yield& yield) {
   const std::string name = file::PartName(report_.run_id, part, FormatName(job_.format));
   const std::string path = output_->PathOf(name);
   if (job_.format == Format::kCsv) {
-    return file::NewCsvWriter(context_.files, path, name, manifest_.schema);
+    return file::NewCsvWriter(context_.files, path, name, manifest_.schema, yield);
   }
   return file::NewParquetWriter(context_.files, path, name, manifest_.schema,
-                                file::SchemaJson(manifest_.schema), job_.parquet, context_.blocks);
+                                file::SchemaJson(manifest_.schema), job_.parquet, context_.blocks,
+                                yield);
 }
 
 ledger::RunStart StartOf(const ExportJob& job, const ExportReport& report,

@@ -1,5 +1,6 @@
 #include "weir/extract/source.h"
 
+#include "tests/support/copy_stream.h"
 #include "tests/support/postgres.h"
 
 namespace weir::extract {
@@ -30,12 +31,9 @@ class SourceTest : public testing::Test {
     mem::Budget budget("test", mem::kUnlimited);
     mem::BlockAllocator blocks(budget, 0);
     pg::CopyParser parser(source.columns(), blocks, 1000);
-    while (true) {
-      const auto piece = source.connection().NextCopyData(sys::Duration{0}, &waited);
-      if (!piece.ok()) return piece.error().message;
-      if (piece.value().empty()) break;
-      EXPECT_TRUE(parser.Feed(piece.value()).ok());
-    }
+    const auto stream = test::CopyReader(source.connection()).Rest();
+    if (!stream.ok()) return stream.error().message;
+    EXPECT_TRUE(parser.Feed(AsBytes(stream.value())).ok());
     std::string text;
     const table::Batch batch = parser.TakeBatch();
     for (int64_t row = 0; row < batch.row_count; ++row) {

@@ -29,8 +29,10 @@ void AppendField(std::string_view text, std::string& out) {
 class CsvWriter final : public TableWriter {
  public:
   CsvWriter(std::unique_ptr<sys::OutputFile> file, std::string relative_path,
-            const table::Schema& schema)
-      : relative_path_(std::move(relative_path)), file_(std::move(file)) {
+            const table::Schema& schema, Yield yield)
+      : relative_path_(std::move(relative_path)),
+        file_(std::move(file)),
+        yield_(std::move(yield)) {
     for (const table::Column& column : schema.columns) {
       if (!buffer_.empty()) buffer_ += ',';
       AppendField(column.name, buffer_);
@@ -43,6 +45,7 @@ class CsvWriter final : public TableWriter {
     for (int64_t row = 0; row < batch.row_count; ++row) {
       AppendRow(batch, row);
       if (buffer_.size() >= kBufferBytes) WEIR_DO(Flush());
+      YieldAfter(row);
     }
     rows_ += batch.row_count;
     encode_ += sys::SteadyNow() - start;
@@ -75,6 +78,11 @@ class CsvWriter final : public TableWriter {
     buffer_ += "\r\n";
   }
 
+  void YieldAfter(int64_t row) {
+    constexpr int64_t kRowsPerYield = 64;
+    if (yield_ && row % kRowsPerYield == 0) yield_();
+  }
+
   Status Flush() {
     const sys::Duration start = sys::SteadyNow();
     hash_.Append(AsBytes(buffer_));
@@ -86,6 +94,7 @@ class CsvWriter final : public TableWriter {
 
   const std::string relative_path_;
   std::unique_ptr<sys::OutputFile> file_;
+  const Yield yield_;
   sys::Xxh3Stream hash_;
   std::string buffer_;
   std::string value_;
@@ -98,10 +107,10 @@ class CsvWriter final : public TableWriter {
 
 Result<std::unique_ptr<TableWriter>> NewCsvWriter(sys::Files& files, const std::string& path,
                                                   const std::string& relative_path,
-                                                  const table::Schema& schema) {
+                                                  const table::Schema& schema, Yield yield) {
   WEIR_TRY(auto file, files.Create(path));
   return std::unique_ptr<TableWriter>(
-      std::make_unique<CsvWriter>(std::move(file), relative_path, schema));
+      std::make_unique<CsvWriter>(std::move(file), relative_path, schema, std::move(yield)));
 }
 
 }  // namespace weir::file

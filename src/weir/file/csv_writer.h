@@ -16,6 +16,6 @@ namespace weir::file {
 /// Requires: `files` outlives the writer.
 Result<std::unique_ptr<TableWriter>> NewCsvWriter(sys::Files& files, const std::string& path,
                                                   const std::string& relative_path,
-                                                  const table::Schema& schema);
+                                                  const table::Schema& schema, Yield yield = {});
 
 }  // namespace weir::file

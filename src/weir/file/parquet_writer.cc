@@ -1,20 +1,20 @@
 #include "weir/file/parquet_writer.h"
 
-#include <arrow/chunked_array.h>
 #include <arrow/ipc/writer.h>
-#include <arrow/record_batch.h>
 #include <arrow/type.h>
 #include <arrow/util/base64.h>
 #include <arrow/util/key_value_metadata.h>
 #include <parquet/arrow/schema.h>
-#include <parquet/arrow/writer.h>
 #include <parquet/exception.h>
 #include <parquet/file_writer.h>
+#include <parquet/metadata.h>
+#include <parquet/page_index.h>
 
 #include <algorithm>
 
 #include "weir/base/version.h"
 #include "weir/file/arrow_output_internal.h"
+#include "weir/file/column_chunk_internal.h"
 #include "weir/file/column_shape.h"
 #include "weir/sys/clock.h"
 #include "weir/table/arrow_batch.h"
@@ -23,22 +23,16 @@
 namespace weir::file {
 namespace {
 
-// All open pages together; each column has one of uncompressed values and one dictionary.
+// All open pages together. PostgreSQL has at most 1,600 columns.
 constexpr int64_t kPagesBytes = 16 << 20;
-constexpr int64_t kLeastPageBytes = 64 << 10;
+constexpr int64_t kLeastPageBytes = 8 << 10;
 constexpr int64_t kMostPageBytes = 512 << 10;
 
 // Columns of longer values (on average) carry no statistics: each page would repeat two values in
 // its header, and the page index keeps them all in memory until the end.
 constexpr double kMostStatisticBytes = 256;
 
-// An open column costs a page of values, two of work space and a compressor, some 1.5 MB when its
-// pages fill. Past these numbers of columns (of columns of long values), rows are gathered up to
-// kGatheredBytes and written one column after another, so that only one is open at a time.
-constexpr int kMostOpenColumns = 32;
-constexpr int kMostOpenLongColumns = 16;
-constexpr double kLongValueBytes = 64;
-constexpr int64_t kGatheredBytes = 16 << 20;
+constexpr std::string_view kMagic = "PAR1";
 
 parquet::Compression::type Codec(Compression compression) {
   switch (compression) {
@@ -51,56 +45,16 @@ parquet::Compression::type Codec(Compression compression) {
   return parquet::Compression::ZSTD;
 }
 
-// A ParquetFileWriter's contents that lets us see the row group being filled: Arrow's FileWriter
-// hides it, and its encoded size is what decides when the group is closed.
-class WatchedContents final : public parquet::ParquetFileWriter::Contents {
- public:
-  WatchedContents(std::unique_ptr<parquet::ParquetFileWriter> below,
-                  std::shared_ptr<parquet::schema::GroupNode> schema,
-                  std::shared_ptr<const arrow::KeyValueMetadata> metadata)
-      : Contents(std::move(schema), std::move(metadata)), below_(std::move(below)) {}
-
-  void Close() override {
-    row_group_ = nullptr;
-    below_->Close();
-    file_metadata_ = below_->metadata();
-  }
-  parquet::RowGroupWriter* AppendRowGroup() override {
-    return row_group_ = below_->AppendRowGroup();
-  }
-  parquet::RowGroupWriter* AppendBufferedRowGroup() override {
-    return row_group_ = below_->AppendBufferedRowGroup();
-  }
-  int64_t num_rows() const override { return below_->num_rows(); }
-  int num_columns() const override { return below_->num_columns(); }
-  int num_row_groups() const override { return below_->num_row_groups(); }
-  const std::shared_ptr<parquet::WriterProperties>& properties() const override {
-    return below_->properties();
-  }
-  void AddKeyValueMetadata(const std::shared_ptr<const arrow::KeyValueMetadata>& more) override {
-    below_->AddKeyValueMetadata(more);
-  }
-
-  /// Encoded bytes of the row group being filled: pages that wait for their dictionary, and pages
-  /// that do not.
-  int64_t encoded_bytes() const {
-    if (row_group_ == nullptr) return 0;
-    return row_group_->total_compressed_bytes() + row_group_->total_compressed_bytes_written();
-  }
-
- private:
-  std::unique_ptr<parquet::ParquetFileWriter> below_;
-  parquet::RowGroupWriter* row_group_ = nullptr;
-};
-
 class ParquetWriter final : public TableWriter {
  public:
   ParquetWriter(std::unique_ptr<sys::OutputFile> file, std::string relative_path,
                 std::shared_ptr<arrow::Schema> schema, const ParquetOptions& options,
-                mem::BlockAllocator& blocks)
+                mem::BlockAllocator& blocks, Yield yield)
       : relative_path_(std::move(relative_path)),
         schema_(std::move(schema)),
         options_(options),
+        blocks_(blocks),
+        yield_(std::move(yield)),
         pool_(blocks),
         output_(std::make_shared<HashingOutput>(std::move(file))) {}
 
@@ -112,24 +66,38 @@ class ParquetWriter final : public TableWriter {
   }
 
  private:
-  Status Open(const table::Batch& first);
-  Status WriteOpened(table::Batch batch);
-  Status WriteGathered();
-  std::shared_ptr<parquet::WriterProperties> Properties(const table::Batch& first);
+  template <typename Work>
+  Status Try(Work work);
+  void Open(const table::Batch& first);
+  void OpenGroup();
+  void Append(table::Batch batch);
+  void CloseGroup();
+  void WriteFooter();
+  bool GroupIsFull() const;
+  std::shared_ptr<parquet::WriterProperties> Properties(const table::Batch& first) const;
+  std::shared_ptr<const arrow::KeyValueMetadata> FileMetadata();
   Error Failure(const arrow::Status& status) const;
 
   const std::string relative_path_;
   const std::shared_ptr<arrow::Schema> schema_;
   const ParquetOptions options_;
+  mem::BlockAllocator& blocks_;
+  const Yield yield_;
   table::ArrowPool pool_;
   std::shared_ptr<HashingOutput> output_;
-  WatchedContents* contents_ = nullptr;  // Owned by writer_.
-  std::unique_ptr<parquet::arrow::FileWriter> writer_;
-  bool gathers_ = false;
-  arrow::RecordBatchVector gathered_;
-  int64_t rows_ = 0;
+
+  // Null until the first batch.
+  std::shared_ptr<parquet::WriterProperties> properties_;
+  std::shared_ptr<parquet::SchemaDescriptor> descriptor_;
+  std::unique_ptr<parquet::FileMetaDataBuilder> metadata_;
+  std::unique_ptr<parquet::PageIndexBuilder> page_index_;
+
+  parquet::RowGroupMetaDataBuilder* group_ = nullptr;  // Owned by metadata_; null: none is open.
+  std::vector<std::unique_ptr<ColumnChunkWriter>> chunks_;  // Of the open row group.
+  int16_t groups_ = 0;
   int64_t group_rows_ = 0;
   int64_t group_raw_bytes_ = 0;
+  int64_t rows_ = 0;
   sys::Duration encode_{0};  // Writing included.
 };
 
@@ -137,16 +105,28 @@ Error ParquetWriter::Failure(const arrow::Status& status) const {
   return output_->failure().has_value() ? *output_->failure() : table::FromArrow(status);
 }
 
-std::shared_ptr<parquet::WriterProperties> ParquetWriter::Properties(const table::Batch& first) {
+// Parquet C++ throws. `work` is timed.
+template <typename Work>
+Status ParquetWriter::Try(Work work) {
+  const sys::Duration start = sys::SteadyNow();
+  try {
+    work();
+  } catch (const parquet::ParquetStatusException& thrown) {
+    return Failure(thrown.status());
+  } catch (const std::exception& thrown) {
+    return Failure(arrow::Status::Invalid(thrown.what()));
+  }
+  encode_ += sys::SteadyNow() - start;
+  return Ok();
+}
+
+std::shared_ptr<parquet::WriterProperties> ParquetWriter::Properties(
+    const table::Batch& first) const {
   const int64_t columns = std::max<int64_t>(1, schema_->num_fields());
   const int64_t page_bytes = std::clamp(kPagesBytes / columns, kLeastPageBytes, kMostPageBytes);
   parquet::WriterProperties::Builder builder;
-  builder.memory_pool(&pool_)
-      ->compression(Codec(options_.compression))
+  builder.compression(Codec(options_.compression))
       ->data_pagesize(page_bytes)
-      ->dictionary_pagesize_limit(page_bytes)
-      ->max_row_group_length(INT64_MAX)
-      ->enable_write_page_index()
       ->enable_store_decimal_as_integer()
       ->created_by(fmt::format("weir version {}", Version()));
   if (options_.compression == Compression::kZstd) {
@@ -154,131 +134,116 @@ std::shared_ptr<parquet::WriterProperties> ParquetWriter::Properties(const table
   } else if (options_.level.has_value()) {
     builder.compression_level(*options_.level);
   }
-  double row_bytes = 1;
-  int long_columns = 0;
   for (size_t column = 0; column < first.columns.size(); ++column) {
     const ColumnShape shape = ShapeOf(first.columns[column]);
-    row_bytes = std::max(row_bytes, shape.bytes_per_value);
     const auto& field = *schema_->field(static_cast<int>(column));
     const bool is_list = field.type()->id() == arrow::Type::LIST;
     const std::string path = is_list ? field.name() + ".list.element" : field.name();
     if (!shape.repeats()) builder.disable_dictionary(path);
-    if (shape.bytes_per_value > kLongValueBytes) ++long_columns;
-    if (shape.bytes_per_value > kMostStatisticBytes) {
-      builder.disable_statistics(path);
-      builder.disable_write_page_index(path);
-    }
+    if (shape.bytes_per_value > kMostStatisticBytes) builder.disable_statistics(path);
   }
-  gathers_ = columns > kMostOpenColumns || long_columns > kMostOpenLongColumns;
-  // Page sizes are looked at once per write batch: a quarter of a page at most of the widest
-  // column.
-  const int64_t rows_per_look =
-      static_cast<int64_t>(static_cast<double>(page_bytes) / 4 / row_bytes);
-  builder.write_batch_size(std::clamp<int64_t>(rows_per_look, 1, 1024));
   return builder.build();
 }
 
-Status ParquetWriter::Open(const table::Batch& first) {
-  const auto properties = Properties(first);
-  const auto arrow_properties = parquet::ArrowWriterProperties::Builder().build();
-  std::shared_ptr<parquet::SchemaDescriptor> descriptor;
-  auto status = parquet::arrow::ToParquetSchema(schema_.get(), *properties, *arrow_properties,
-                                                &descriptor);
-  if (!status.ok()) return Failure(status);
-  const auto root = std::static_pointer_cast<parquet::schema::GroupNode>(descriptor->schema_root());
-
-  // ARROW:schema lets Arrow's own readers restore field metadata, extension types and time zones.
-  const auto serialized = arrow::ipc::SerializeSchema(*schema_, &pool_);
-  if (!serialized.ok()) return Failure(serialized.status());
+// ARROW:schema lets Arrow's own readers restore field metadata, extension types and time zones.
+std::shared_ptr<const arrow::KeyValueMetadata> ParquetWriter::FileMetadata() {
+  PARQUET_ASSIGN_OR_THROW(const auto serialized, arrow::ipc::SerializeSchema(*schema_, &pool_));
   auto metadata = schema_->metadata()->Copy();
-  metadata->Append("ARROW:schema",
-                   arrow::util::base64_encode(std::string_view(**serialized)));
-
-  auto below = parquet::ParquetFileWriter::Open(output_, root, properties, metadata);
-  auto contents = std::make_unique<WatchedContents>(std::move(below), root, metadata);
-  contents_ = contents.get();
-  auto watched = std::make_unique<parquet::ParquetFileWriter>();
-  watched->Open(std::move(contents));
-  status = parquet::arrow::FileWriter::Make(&pool_, std::move(watched), schema_, arrow_properties,
-                                            &writer_);
-  if (!status.ok()) return Failure(status);
-  return Ok();
+  metadata->Append("ARROW:schema", arrow::util::base64_encode(std::string_view(*serialized)));
+  return metadata;
 }
 
-Status ParquetWriter::WriteOpened(table::Batch batch) {
-  const int64_t rows = batch.row_count;
-  const int64_t raw_bytes = batch.size_bytes;
-  rows_ += rows;
-  if (gathers_) {
-    gathered_.push_back(table::ToArrow(std::move(batch), schema_));
-    group_raw_bytes_ += raw_bytes;
-    group_rows_ += rows;
-    const bool full = group_raw_bytes_ >= std::min(kGatheredBytes, options_.row_group_raw_bytes) ||
-                      group_rows_ >= options_.row_group_rows;
-    return full ? WriteGathered() : Ok();
-  }
-  if (group_rows_ == 0) {
-    const auto opened = writer_->NewBufferedRowGroup();
-    if (!opened.ok()) return Failure(opened);
-  }
-  const auto written = writer_->WriteRecordBatch(*table::ToArrow(std::move(batch), schema_));
-  if (!written.ok()) return Failure(written);
-  group_rows_ += rows;
-  group_raw_bytes_ += raw_bytes;
-  if (group_raw_bytes_ >= options_.row_group_raw_bytes || group_rows_ >= options_.row_group_rows ||
-      contents_->encoded_bytes() >= options_.row_group_encoded_bytes) {
-    group_rows_ = 0;  // The next batch opens a new group, which writes this one out.
-    group_raw_bytes_ = 0;
-  }
-  return Ok();
+void ParquetWriter::Open(const table::Batch& first) {
+  properties_ = Properties(first);
+  const auto arrow_properties = parquet::ArrowWriterProperties::Builder().build();
+  PARQUET_THROW_NOT_OK(parquet::arrow::ToParquetSchema(schema_.get(), *properties_,
+                                                       *arrow_properties, &descriptor_));
+  metadata_ = parquet::FileMetaDataBuilder::Make(descriptor_.get(), properties_);
+  page_index_ = parquet::PageIndexBuilder::Make(descriptor_.get());
+  PARQUET_THROW_NOT_OK(output_->Write(kMagic.data(), std::ssize(kMagic)));
 }
 
-// Each column's values leave memory as soon as they are written.
-Status ParquetWriter::WriteGathered() {
-  if (gathered_.empty()) return Ok();
-  std::vector<arrow::ArrayVector> columns(static_cast<size_t>(schema_->num_fields()));
-  for (auto& batch : gathered_) {
-    for (size_t at = 0; at < columns.size(); ++at) {
-      columns[at].push_back(batch->column(static_cast<int>(at)));
-    }
-    batch.reset();
+void ParquetWriter::OpenGroup() {
+  group_ = metadata_->AppendRowGroup();
+  page_index_->AppendRowGroup();
+  for (int at = 0; at < descriptor_->num_columns(); ++at) {
+    const parquet::ColumnDescriptor& column = *descriptor_->Column(at);
+    const auto path = column.path();
+    const ChunkOptions options = {.page_bytes = properties_->data_pagesize(),
+                                  .dictionary = properties_->dictionary_enabled(path),
+                                  .statistics = properties_->statistics_enabled(path)};
+    const auto level = properties_->codec_options(path);
+    auto* const metadata = group_->NextColumnChunk();
+    auto pager = parquet::PageWriter::Open(
+        output_, properties_->compression(path), metadata, groups_, static_cast<int16_t>(at),
+        &pool_, /*buffered_row_group=*/true, nullptr, nullptr, /*page_write_checksum=*/false,
+        options.statistics ? page_index_->GetColumnIndexBuilder(at) : nullptr,
+        options.statistics ? page_index_->GetOffsetIndexBuilder(at) : nullptr,
+        level == nullptr ? parquet::CodecOptions() : *level);
+    chunks_.push_back(NewColumnChunkWriter(column, options, std::move(pager), *metadata,
+                                           {.blocks = blocks_, .pool = pool_, .yield = yield_}));
   }
-  gathered_.clear();
-  group_raw_bytes_ = 0;
+}
+
+bool ParquetWriter::GroupIsFull() const {
+  if (group_raw_bytes_ >= options_.row_group_raw_bytes) return true;
+  if (group_rows_ >= options_.row_group_rows) return true;
+  int64_t encoded_bytes = 0;
+  for (const auto& chunk : chunks_) encoded_bytes += chunk->encoded_bytes();
+  return encoded_bytes >= options_.row_group_encoded_bytes;
+}
+
+// Each column's values leave memory as soon as they are encoded.
+void ParquetWriter::Append(table::Batch batch) {
+  if (group_ == nullptr) OpenGroup();
+  for (size_t at = 0; at < batch.columns.size(); ++at) {
+    const table::ColumnData column = std::move(batch.columns[at]);
+    chunks_[at]->Append(column);
+  }
+  rows_ += batch.row_count;
+  group_rows_ += batch.row_count;
+  group_raw_bytes_ += batch.size_bytes;
+  if (GroupIsFull()) CloseGroup();
+}
+
+void ParquetWriter::CloseGroup() {
+  if (group_ == nullptr) return;
+  int64_t bytes = 0;
+  for (auto& chunk : chunks_) {
+    bytes += chunk->Close();
+    chunk.reset();
+  }
+  chunks_.clear();
+  group_->set_num_rows(group_rows_);
+  group_->Finish(bytes, groups_);
+  group_ = nullptr;
+  ++groups_;
   group_rows_ = 0;
-  const auto opened = writer_->NewRowGroup();
-  if (!opened.ok()) return Failure(opened);
-  for (arrow::ArrayVector& chunks : columns) {
-    const auto chunked = std::make_shared<arrow::ChunkedArray>(std::move(chunks));
-    const auto written = writer_->WriteColumnChunk(chunked);
-    if (!written.ok()) return Failure(written);
-  }
-  return Ok();
+  group_raw_bytes_ = 0;
+}
+
+void ParquetWriter::WriteFooter() {
+  page_index_->Finish();
+  const auto index = page_index_->WriteTo(output_.get());
+  metadata_->SetIndexLocations(parquet::IndexKind::kColumnIndex, index.column_index_locations);
+  metadata_->SetIndexLocations(parquet::IndexKind::kOffsetIndex, index.offset_index_locations);
+  parquet::WriteFileMetaData(*metadata_->Finish(FileMetadata()), output_.get());
 }
 
 Status ParquetWriter::Write(table::Batch batch) {
-  const sys::Duration start = sys::SteadyNow();
-  try {
-    if (writer_ == nullptr) WEIR_DO(Open(batch));
-    if (batch.row_count > 0) WEIR_DO(WriteOpened(std::move(batch)));
-  } catch (const std::exception& thrown) {  // Parquet C++ throws where Arrow returns.
-    return Failure(arrow::Status::Invalid(thrown.what()));
-  }
-  encode_ += sys::SteadyNow() - start;
-  return Ok();
+  return Try([&] {
+    if (properties_ == nullptr) Open(batch);
+    if (batch.row_count > 0) Append(std::move(batch));
+  });
 }
 
 Result<FilePart> ParquetWriter::Finish() {
+  WEIR_DO(Try([&] {
+    if (properties_ == nullptr) Open(table::Batch{});
+    CloseGroup();
+    WriteFooter();
+  }));
   const sys::Duration start = sys::SteadyNow();
-  try {
-    if (writer_ == nullptr) WEIR_DO(Open(table::Batch{}));
-    WEIR_DO(WriteGathered());
-    const auto closed = writer_->Close();
-    if (!closed.ok()) return Failure(closed);
-    writer_.reset();
-  } catch (const std::exception& thrown) {
-    return Failure(arrow::Status::Invalid(thrown.what()));
-  }
   WEIR_DO(output_->Finish());
   encode_ += sys::SteadyNow() - start;
   return FilePart{relative_path_, rows_, output_->size_bytes(), output_->HashHex()};
@@ -291,10 +256,12 @@ Result<std::unique_ptr<TableWriter>> NewParquetWriter(sys::Files& files, const s
                                                       const table::Schema& schema,
                                                       const std::string& schema_json,
                                                       const ParquetOptions& options,
-                                                      mem::BlockAllocator& blocks) {
+                                                      mem::BlockAllocator& blocks,
+                                                      Yield yield) {
   WEIR_TRY(auto file, files.Create(path));
   return std::unique_ptr<TableWriter>(std::make_unique<ParquetWriter>(
-      std::move(file), relative_path, table::ToArrow(schema, schema_json), options, blocks));
+      std::move(file), relative_path, table::ToArrow(schema, schema_json), options, blocks,
+      std::move(yield)));
 }
 
 }  // namespace weir::file

@@ -32,14 +32,14 @@ inline constexpr int kDefaultZstdLevel = 1;
 /// Layout:  data pages of v1, statistics and page index on columns of values up to 256 bytes on
 ///          average (and none on a value over 4 KiB), weir.schema = `schema_json`.
 /// Memory:  charged to `blocks`: one row group encoded, one page per column; pages shrink as
-///          columns grow in number, so that all of them together stay near 16 MiB; wide
-///          tables are written in row groups of 16 MiB of values instead, one column at a time.
+///          columns grow in number, so that all of them together stay near 16 MiB.
 /// Requires: `files` and `blocks` outlive the writer.
 Result<std::unique_ptr<TableWriter>> NewParquetWriter(sys::Files& files, const std::string& path,
                                                       const std::string& relative_path,
                                                       const table::Schema& schema,
                                                       const std::string& schema_json,
                                                       const ParquetOptions& options,
-                                                      mem::BlockAllocator& blocks);
+                                                      mem::BlockAllocator& blocks,
+                                                      Yield yield = {});
 
 }  // namespace weir::file

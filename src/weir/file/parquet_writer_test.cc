@@ -332,6 +332,100 @@ TEST_F(ParquetWriterTest, DictionariesOnlyWhereValuesRepeat) {
   EXPECT_FALSE(has_dictionary([](int64_t row) { return std::to_string(row); }));
 }
 
+// The first batch repeats itself, so a dictionary is begun; what follows does not, and outgrows it.
+TEST_F(ParquetWriterTest, ADictionaryThatOutgrowsAPageIsGivenUp) {
+  const auto value = [](int64_t row) { return fmt::format("{:0100}", row); };
+  const auto writer = NewWriter(TextSchema());
+  ASSERT_TRUE(writer->Write(TextBatch(100, [&](int64_t row) { return value(row % 7); })).ok());
+  std::string expected;
+  for (int64_t row = 0; row < 100; ++row) expected += value(row % 7) + "|\n";
+  for (int64_t batch = 0; batch < 10; ++batch) {
+    const int64_t first = batch * 1000;
+    ASSERT_TRUE(
+        writer->Write(TextBatch(1000, [&](int64_t row) { return value(first + row); })).ok());
+    for (int64_t row = 0; row < 1000; ++row) expected += value(first + row) + "|\n";
+  }
+  ASSERT_TRUE(writer->Finish().ok());
+  const auto raw = OpenRaw();
+  const auto chunk = raw->metadata()->RowGroup(0)->ColumnChunk(0);
+  EXPECT_TRUE(chunk->has_dictionary_page());
+  const auto& encodings = chunk->encodings();
+  EXPECT_TRUE(std::count(encodings.begin(), encodings.end(), parquet::Encoding::RLE_DICTIONARY));
+  EXPECT_EQ(chunk->statistics()->EncodeMax(), value(9999));
+  EXPECT_EQ(ReadBack(), expected);
+}
+
+// Rows per page of the first column, as its offset index has them.
+std::vector<int64_t> PageRows(parquet::ParquetFileReader& raw) {
+  const auto index = raw.GetPageIndexReader()->RowGroup(0)->GetOffsetIndex(0);
+  const auto& locations = index->page_locations();
+  std::vector<int64_t> rows;
+  for (size_t at = 0; at < locations.size(); ++at) {
+    const int64_t end = at + 1 < locations.size() ? locations[at + 1].first_row_index
+                                                  : raw.metadata()->num_rows();
+    rows.push_back(end - locations[at].first_row_index);
+  }
+  return rows;
+}
+
+TEST_F(ParquetWriterTest, PagesEndAtTheirBytesOrRows) {
+  const auto pages = [&](int64_t rows, size_t width) {
+    const auto writer = NewWriter(TextSchema());
+    const auto value = [&](int64_t row) { return fmt::format("{:0{}}", row, width); };
+    for (int64_t first = 0; first < rows; first += 1000) {
+      EXPECT_TRUE(
+          writer->Write(TextBatch(1000, [&](int64_t row) { return value(first + row); })).ok());
+    }
+    EXPECT_TRUE(writer->Finish().ok());
+    const auto found = PageRows(*OpenRaw());
+    EXPECT_TRUE(files_.Remove(folder_.Path("t.parquet")).ok());
+    return found;
+  };
+  EXPECT_EQ(pages(45'000, 5), (std::vector<int64_t>{20'000, 20'000, 5'000}));
+  const auto by_bytes = pages(8'000, 200);
+  ASSERT_GE(by_bytes.size(), 3U);
+  for (size_t at = 0; at + 1 < by_bytes.size(); ++at) {
+    EXPECT_LE(by_bytes[at] * 204, (512 << 10) + 204) << at;
+    EXPECT_GT(by_bytes[at] * 204, 500 << 10) << at;
+  }
+}
+
+// Levels that do not compress, of lists that fill a page with them: they outgrow the room before
+// the values.
+TEST_F(ParquetWriterTest, LongLevelsOfListsReadBack) {
+  Type list = OfKind(Kind::kList);
+  list.element = std::make_shared<const Type>(OfKind(Kind::kInt32));
+  table::Schema schema;
+  schema.columns.push_back(NamedColumn("l", list));
+  table::ColumnBuilder builder(list, blocks_);
+  std::mt19937_64 random(7);
+  std::string expected;
+  for (int row = 0; row < 12'000; ++row) {
+    const uint64_t kind = random() % 8;
+    if (kind == 0) {
+      builder.AppendNull();
+      expected += "NULL|\n";
+      continue;
+    }
+    std::string text = "{";
+    for (uint64_t at = 0; at + 1 < kind * 3; ++at) {
+      if (text.size() > 1) text += ',';
+      const bool is_null = random() % 2 == 0;
+      is_null ? builder.element().AppendNull() : builder.element().AppendValue(row);
+      text += is_null ? "NULL" : std::to_string(row);
+    }
+    builder.AppendList();
+    expected += text + "}|\n";
+  }
+  table::Batch batch;
+  batch.row_count = 12'000;
+  batch.columns.push_back(builder.Finish());
+  const auto writer = NewWriter(schema);
+  ASSERT_TRUE(writer->Write(std::move(batch)).ok());
+  ASSERT_TRUE(writer->Finish().ok());
+  EXPECT_EQ(ReadBack(), expected);
+}
+
 // Neither chunk statistics nor the page index may hold a value over 4 KiB.
 TEST_F(ParquetWriterTest, LongValuesAreNotInStatistics) {
   for (const int64_t long_rows : {int64_t{1}, int64_t{1000}}) {

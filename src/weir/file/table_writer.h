@@ -1,6 +1,7 @@
 #pragma once
 // TableWriter: batches of one table into one file, whatever its format.
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -22,6 +23,10 @@ struct WriteTimes {
   int64_t encode_nanos = 0;  ///< Encoding and compressing.
   int64_t write_nanos = 0;   ///< In the file system: write and sync.
 };
+
+/// What a writer calls between pieces of work of a tenth of a millisecond or so, for a caller that
+/// has something else to do at times. May be empty.
+using Yield = std::function<void()>;
 
 /// Writes one file from its first row to its last.
 ///

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <future>
 
+#include "weir/pg/socket_tap_internal.h"
 #include "weir/sys/thread.h"
 
 namespace weir::pg {
@@ -149,6 +150,18 @@ sys::Duration ConnectTimeout(PGconn* handle) {
   return kDefault;
 }
 
+// Notices, changed settings and notifications may come at any time.
+bool EndsCopy(uint8_t type) { return type != 'N' && type != 'S' && type != 'A'; }
+
+// Bytes to hand to libpq now: all of them from a message on that ends the stream, since those are
+// the end of its statement; a whole message of another kind; 0 where neither is.
+int64_t OtherBytes(const CopyBlock& block) {
+  if (!block.at_other()) return 0;
+  const int64_t received = std::ssize(block.rest());
+  if (EndsCopy(block.rest()[0])) return received;
+  return block.other_bytes() <= received ? block.other_bytes() : 0;
+}
+
 }  // namespace
 
 Error FromSqlState(std::string_view sqlstate, std::string_view message) {
@@ -168,12 +181,23 @@ Connection::Connection(PGconn* handle, Target target, const sys::Stop& stop,
                        sys::Duration reply_bound)
     : handle_(handle), target_(std::move(target)), stop_(stop), reply_bound_(reply_bound) {}
 
-void FreeCopyMemory::operator()(char* memory) const { PQfreemem(memory); }
 void FreeResult::operator()(pg_result* result) const { PQclear(result); }
 
 Connection::~Connection() { Close(); }
 
-void Connection::Close() { PQfinish(std::exchange(handle_, nullptr)); }
+void Connection::Close() {
+  RemoveTap();
+  PQfinish(std::exchange(handle_, nullptr));
+}
+
+// Where the server is heard.
+int Connection::socket() const { return tap_ == nullptr ? PQsocket(handle_) : tap_->fd(); }
+
+// libpq closes its descriptor when it finds the connection lost; its number may be another's then.
+void Connection::RemoveTap() {
+  if (tap_ != nullptr && PQsocket(handle_) == tap_->libpq_fd()) tap_->Remove();
+  tap_.reset();
+}
 
 Result<std::unique_ptr<Connection>> Connection::Open(Target target,
                                                      const std::string& application_name,
@@ -243,7 +267,7 @@ Status Connection::Await(sys::Duration timeout, short events) {
   const sys::Duration deadline = sys::SteadyNow() + timeout;
   while (true) {
     if (stop_.asked()) return Fail(Code::kCancelled, "stopped on request");
-    pollfd watched[2] = {{PQsocket(handle_), events, 0}, {stop_.fd(), POLLIN, 0}};
+    pollfd watched[2] = {{socket(), events, 0}, {stop_.fd(), POLLIN, 0}};
     int wait_ms = -1;
     if (timeout.count() > 0) {
       const int64_t left_ms = sys::Millis(deadline - sys::SteadyNow()) + 1;
@@ -317,8 +341,10 @@ Status Connection::WaitForResult(const Patience& patience) {
   while (true) {
     const int unsent = PQflush(handle_);
     if (unsent < 0) return LastError("the connection was lost");
+    const bool sent = (tap_ == nullptr || tap_->SendOn()) && unsent == 0;
     if (PQisBusy(handle_) == 0) return Ok();
-    WEIR_DO(AwaitReply(patience, unsent == 0 ? POLLIN : POLLIN | POLLOUT));
+    WEIR_DO(AwaitReply(patience, sent ? POLLIN : POLLIN | POLLOUT));
+    if (tap_ != nullptr) tap_->ForwardReply();
     if (PQconsumeInput(handle_) == 0) return LastError("the connection was lost");
   }
 }
@@ -445,47 +471,121 @@ Result<std::vector<StatementField>> Connection::ReadDescription() {
 
 Status Connection::StartCopyOut(const std::string& sql, sys::Duration byte_timeout,
                                 sys::Duration* waited) {
+  const bool plain = handle_ != nullptr && PQstatus(handle_) == CONNECTION_OK &&
+                     PQsslInUse(handle_) == 0 && PQgssEncInUse(handle_) == 0;
+  if (plain) tap_ = SocketTap::Insert(PQsocket(handle_));
+  Status started = AskForCopy(sql, {.byte_timeout = byte_timeout, .waited = waited});
+  if (!started.ok()) RemoveTap();
+  return started;
+}
+
+// The answer comes with the first rows: a query may work for long before it.
+Status Connection::AskForCopy(const std::string& sql, const Patience& patience) {
   if (PQsendQueryParams(handle_, sql.c_str(), 0, nullptr, nullptr, nullptr, nullptr, 0) == 0) {
     return LastError("the COPY could not be sent");
   }
-  // The answer comes with the first rows: a query may work for long before it.
-  WEIR_DO(WaitForResult({.byte_timeout = byte_timeout, .waited = waited}));
+  WEIR_DO(WaitForResult(patience));
   const ResultPtr result(PQgetResult(handle_));
   if (result == nullptr) return LastError("the COPY gave no result");
   if (PQresultStatus(result.get()) == PGRES_COPY_OUT) return Ok();
   Error error = ResultError(result.get());
-  const Patience patience = ForReply();
+  const Patience for_rest = ForReply();
   while (true) {
-    WEIR_TRY(const ResultPtr rest, NextResult(patience));
+    WEIR_TRY(const ResultPtr rest, NextResult(for_rest));
     if (rest == nullptr) return error;
   }
 }
 
-Result<Bytes> Connection::NextCopyData(sys::Duration byte_timeout, sys::Duration* waited) {
-  copy_data_.reset();
+Status Connection::AwaitCopy(sys::Duration byte_timeout, sys::Duration* waited) {
+  const sys::Duration start = sys::SteadyNow();
+  Status ready = Await(byte_timeout, POLLIN);
+  *waited += sys::SteadyNow() - start;
+  if (!ready.ok()) Cancel();
+  return ready;
+}
+
+Result<CopyProgress> Connection::ReceiveCopy(CopyBlock& block) {
   if (stop_.asked()) {
     Cancel();
     return Fail(Code::kCancelled, "stopped on request");
   }
+  return tap_ == nullptr ? ReceiveThroughLibpq(block) : ReceivePastLibpq(block);
+}
+
+Result<CopyProgress> Connection::ReceivePastLibpq(CopyBlock& block) {
+  CopyProgress progress = CopyProgress::kNothing;
+  while (!block.full()) {
+    if (OtherBytes(block) > 0) {
+      WEIR_DO(ForwardOther(block));
+      return tap_ == nullptr ? CopyProgress::kEnd : CopyProgress::kSome;
+    }
+    const ssize_t size = tap_->Receive(block.Room());
+    if (size < 0 && errno == EAGAIN) return progress;
+    if (size <= 0) {
+      PQconsumeInput(handle_);  // libpq finds out, and has words for it.
+      return LastError("the connection was lost");
+    }
+    block.Received(size);
+    progress = CopyProgress::kSome;
+  }
+  return progress;
+}
+
+// Hands libpq a message that is no CopyData, and the rest of the stream if that ends it.
+Status Connection::ForwardOther(CopyBlock& block) {
+  const bool ends = EndsCopy(block.rest()[0]);
+  const int64_t size = OtherBytes(block);
+  for (int64_t at = 0; at < size;) {
+    const int64_t piece = std::min(size - at, SocketTap::kMostForwarded);
+    tap_->Forward(block.rest().subspan(static_cast<size_t>(at), static_cast<size_t>(piece)));
+    if (PQconsumeInput(handle_) == 0) return LastError("the connection was lost");
+    at += piece;
+  }
+  block.DropRest(size);
+  if (ends) {
+    RemoveTap();
+    return AwaitCopyEnd();
+  }
+  char* data = nullptr;  // libpq looks at what it has read; there are no rows in it.
+  const int found = PQgetCopyData(handle_, &data, 1);
+  PQfreemem(data);
+  return found == 0 ? Ok() : Status(LastError("the COPY stream broke"));
+}
+
+Result<CopyProgress> Connection::ReceiveThroughLibpq(CopyBlock& block) {
+  // Twice: a first call may leave decrypted bytes where poll() does not see them.
+  constexpr int kMostReads = 2;
+  CopyProgress progress = CopyProgress::kNothing;
+  for (int reads = 0; !block.full();) {
+    char* data = nullptr;
+    const int size = PQgetCopyData(handle_, &data, 1);
+    if (size > 0) {
+      block.Append({reinterpret_cast<const uint8_t*>(data), static_cast<size_t>(size)});
+      PQfreemem(data);
+      progress = CopyProgress::kSome;
+      continue;
+    }
+    if (size == -2) return LastError("the COPY stream broke");
+    if (size == -1) {
+      WEIR_DO(FinishCopy());
+      return CopyProgress::kEnd;
+    }
+    if (reads++ == kMostReads) return progress;
+    if (PQconsumeInput(handle_) == 0) return LastError("the connection was lost");
+  }
+  return progress;
+}
+
+// Of a stream whose last message libpq has, or will read itself.
+Status Connection::AwaitCopyEnd() {
+  const Patience patience = ForReply();
   while (true) {
     char* data = nullptr;
     const int size = PQgetCopyData(handle_, &data, 1);
-    copy_data_.reset(data);
-    if (size > 0) {
-      return Bytes(reinterpret_cast<const uint8_t*>(data), static_cast<size_t>(size));
-    }
-    if (size == -1) {
-      WEIR_DO(FinishCopy());
-      return Bytes();
-    }
-    if (size == -2) return LastError("the COPY stream broke");
-    const sys::Duration start = sys::SteadyNow();
-    auto ready = Await(byte_timeout, POLLIN);
-    *waited += sys::SteadyNow() - start;
-    if (!ready.ok()) {
-      Cancel();
-      return std::move(ready).error();
-    }
+    PQfreemem(data);
+    if (size == -1) return FinishCopy();
+    if (size != 0) return LastError("the COPY stream broke");
+    WEIR_DO(AwaitReply(patience, POLLIN));
     if (PQconsumeInput(handle_) == 0) return LastError("the connection was lost");
   }
 }

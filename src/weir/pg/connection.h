@@ -9,6 +9,7 @@
 
 #include "weir/base/bytes.h"
 #include "weir/base/result.h"
+#include "weir/pg/copy_block.h"
 #include "weir/pg/target.h"
 #include "weir/sys/clock.h"
 #include "weir/sys/stop.h"
@@ -18,6 +19,8 @@ typedef struct pg_cancel PGcancel;
 struct pg_result;
 
 namespace weir::pg {
+
+class SocketTap;
 
 /// A result's values as text; nullopt is NULL.
 using Row = std::vector<std::optional<std::string>>;
@@ -31,10 +34,6 @@ struct StatementField {
 };
 
 /// Frees what libpq allocated.
-struct FreeCopyMemory {
-  void operator()(char* memory) const;
-};
-using CopyMemory = std::unique_ptr<char, FreeCopyMemory>;
 struct FreeResult {
   void operator()(pg_result* result) const;
 };
@@ -55,6 +54,9 @@ inline constexpr std::chrono::seconds kCancelBound{5};
 inline constexpr sys::Duration kReplyBound = std::chrono::seconds(60);
 /// The bound that is none, for statements that work for long (making a table).
 inline constexpr sys::Duration kNoBound{0};
+
+/// What ReceiveCopy found.
+enum class CopyProgress { kNothing, kSome, kEnd };
 
 /// One session.
 ///
@@ -95,17 +97,17 @@ class Connection {
   /// The result columns of a statement, which is parsed but not run.
   Result<std::vector<StatementField>> DescribeStatement(const std::string& sql);
 
-  /// Starts a COPY ... TO STDOUT, one statement as in Query; read it with NextCopyData until it
-  /// ends. Waits for the first rows as NextCopyData does.
+  /// Starts a COPY ... TO STDOUT, one statement as in Query; read it with ReceiveCopy until it
+  /// ends. Waits for its answer, which comes with the first rows, as AwaitCopy does.
   Status StartCopyOut(const std::string& sql, sys::Duration byte_timeout = sys::Duration{0},
                       sys::Duration* waited = nullptr);
-  /// The next CopyData, valid until the next call; empty after the last. Waits at most
-  /// `byte_timeout` for the server (zero: for ever); time spent waiting is added to `waited`.
+  /// Puts what the server has sent into `block`, without waiting, until that is full. After kEnd
+  /// the connection is ready for another statement, and `block` may hold the last rows.
+  Result<CopyProgress> ReceiveCopy(CopyBlock& block);
+  /// Waits until there is more to receive, at most `byte_timeout` (zero: for ever); time spent
+  /// waiting is added to `waited`.
   /// Errors: kUnavailable also when `byte_timeout` passed; the server's query is then cancelled.
-  Result<Bytes> NextCopyData(sys::Duration byte_timeout, sys::Duration* waited);
-  /// Hands over the memory of the last CopyData, whose bytes then stay valid for as long as it is
-  /// held. At most once for each.
-  CopyMemory TakeCopyMemory() { return std::move(copy_data_); }
+  Status AwaitCopy(sys::Duration byte_timeout, sys::Duration* waited);
 
   /// Asks the server to end what this session runs, and waits up to `bound` until it took that in.
   /// A request that takes longer, as on a dead network, is left to a thread of its own until the
@@ -144,6 +146,13 @@ class Connection {
   Status WaitForResult(const Patience& patience);
   Result<ResultPtr> NextResult(const Patience& patience);
   Patience ForReply() const;
+  Status AskForCopy(const std::string& sql, const Patience& patience);
+  int socket() const;
+  void RemoveTap();
+  Result<CopyProgress> ReceivePastLibpq(CopyBlock& block);
+  Result<CopyProgress> ReceiveThroughLibpq(CopyBlock& block);
+  Status ForwardOther(CopyBlock& block);
+  Status AwaitCopyEnd();
   Status FinishCopy();
   Result<std::vector<StatementField>> ReadDescription();
   Result<Rows> ReadRows();
@@ -154,7 +163,7 @@ class Connection {
   const sys::Stop& stop_;
   sys::Duration reply_bound_;
   bool fell_silent_ = false;
-  CopyMemory copy_data_;
+  std::unique_ptr<SocketTap> tap_;  // During a COPY that libpq need not decrypt.
   std::string last_sqlstate_;
   std::shared_ptr<PGcancel> cancel_;  // Made when connected: any thread may use it.
 };

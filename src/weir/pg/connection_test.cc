@@ -2,14 +2,19 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <pwd.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <csignal>
 #include <functional>
 #include <thread>
 
+#include "tests/support/copy_stream.h"
+#include "tests/support/folder.h"
 #include "tests/support/postgres.h"
+#include "tests/support/program.h"
 #include "tests/support/wire.h"
 #include "weir/pg/local_server.h"
 
@@ -155,14 +160,9 @@ TEST_F(ConnectionTest, CopyGivesAllPiecesThenNone) {
   const auto connection = Connect();
   ASSERT_TRUE(
       connection->StartCopyOut("COPY (SELECT i FROM generate_series(1, 1000) i) TO STDOUT").ok());
-  std::string text;
-  sys::Duration waited{0};
-  while (true) {
-    const auto piece = connection->NextCopyData(sys::Duration{0}, &waited);
-    ASSERT_TRUE(piece.ok()) << piece.error().message;
-    if (piece.value().empty()) break;
-    text += AsText(piece.value());
-  }
+  const auto rows = test::CopyReader(*connection).Rest();
+  ASSERT_TRUE(rows.ok()) << rows.error().message;
+  const std::string& text = rows.value();
   EXPECT_TRUE(text.starts_with("1\n2\n"));
   EXPECT_TRUE(text.ends_with("\n1000\n"));
   EXPECT_EQ(connection->QueryRow("SELECT 5").value()[0], "5");
@@ -173,11 +173,7 @@ TEST_F(ConnectionTest, AnErrorInMidCopyIsTheServersOwn) {
   ASSERT_TRUE(
       connection->StartCopyOut("COPY (SELECT 1/(i-500) FROM generate_series(1, 1000) i) TO STDOUT")
           .ok());
-  sys::Duration waited{0};
-  auto piece = connection->NextCopyData(sys::Duration{0}, &waited);
-  while (piece.ok() && !piece.value().empty()) {
-    piece = connection->NextCopyData(sys::Duration{0}, &waited);
-  }
+  const auto piece = test::CopyReader(*connection).Rest();
   ASSERT_FALSE(piece.ok());
   EXPECT_EQ(piece.error().message, "division by zero");
   EXPECT_EQ(piece.error().code, Code::kInvalid);
@@ -203,10 +199,9 @@ TEST_F(ConnectionTest, StopEndsACopyHereAndOnTheServer) {
   auto connection = Connection::Open(ToDatabase(), "weir/test", stop).value();
   const int pid = connection->backend_pid();
   ASSERT_TRUE(connection->StartCopyOut(kEndless).ok());
-  sys::Duration waited{0};
-  ASSERT_TRUE(connection->NextCopyData(sys::Duration{0}, &waited).ok());
+  ASSERT_TRUE(test::CopyReader(*connection).Next().ok());
   stop.Ask();
-  const auto piece = connection->NextCopyData(sys::Duration{0}, &waited);
+  const auto piece = test::CopyReader(*connection).Next();
   ASSERT_FALSE(piece.ok());
   EXPECT_EQ(piece.error().code, Code::kCancelled);
   connection.reset();  // A backend in the middle of a send sees the cancel when the link is gone.
@@ -233,12 +228,12 @@ TEST_F(ConnectionTest, AServerThatFallsSilentIsLeftToo) {
                   ->StartCopyOut("COPY (SELECT repeat('x', 1000), CASE WHEN i > 100 THEN "
                                  "pg_sleep(600) END FROM generate_series(1, 200) i) TO STDOUT")
                   .ok());
-  sys::Duration waited{0};
-  auto piece = connection->NextCopyData(milliseconds(50), &waited);
+  test::CopyReader reader(*connection, milliseconds(50));
+  auto piece = reader.Next();
   ASSERT_TRUE(piece.ok()) << piece.error().message;
-  while (piece.ok()) piece = connection->NextCopyData(milliseconds(50), &waited);
+  while (piece.ok()) piece = reader.Next();
   EXPECT_EQ(piece.error().code, Code::kUnavailable);
-  EXPECT_GE(waited, milliseconds(50));
+  EXPECT_GE(reader.waited(), milliseconds(50));
   EXPECT_TRUE(ReachesState(connection->backend_pid(), "idle"));
 }
 
@@ -247,9 +242,8 @@ TEST_F(ConnectionTest, AnEndedSessionIsUnavailableInOneSentence) {
   const int pid = connection->backend_pid();
   ASSERT_TRUE(connection->StartCopyOut(kEndless).ok());
   EXPECT_EQ(db_.Text(fmt::format("SELECT pg_terminate_backend({}, 30000)", pid)), "t");
-  sys::Duration waited{0};
-  auto piece = connection->NextCopyData(sys::Duration{0}, &waited);
-  while (piece.ok()) piece = connection->NextCopyData(sys::Duration{0}, &waited);
+  const auto piece = test::CopyReader(*connection).Rest();
+  ASSERT_FALSE(piece.ok());
   EXPECT_EQ(piece.error().code, Code::kUnavailable);
   // A backend that waits in a send may go without a word, so the reason is not always told.
   const std::string& message = piece.error().message;
@@ -350,6 +344,53 @@ TEST_F(TcpServerTest, TlsThatTheServerLacksIsNamed) {
       << failure;
 }
 
+// A server with a certificate of its own making.
+std::unique_ptr<LocalServer> StartTlsServer(const test::TempFolder& folder) {
+  const std::string key = folder.Path("server.key");
+  const std::string certificate = folder.Path("server.crt");
+  const auto made = test::RunProgram({"/usr/bin/openssl", "req", "-x509", "-newkey", "rsa:2048",
+                                      "-nodes", "-days", "2", "-subj", "/CN=localhost", "-keyout",
+                                      key, "-out", certificate});
+  EXPECT_EQ(made.code, 0) << made.err;
+  if (geteuid() == 0) {  // PostgreSQL runs as another user then, and takes root's key of its group.
+    const passwd* const user = getpwnam("postgres");
+    EXPECT_EQ(chown(key.c_str(), 0, user->pw_gid), 0);
+    EXPECT_EQ(chmod(key.c_str(), 0640), 0);
+    EXPECT_EQ(chmod(folder.path().c_str(), 0755), 0);
+  }
+  LocalServerOptions options;
+  options.durable = false;
+  options.listen_tcp = true;
+  options.settings = {{"ssl", "on"}, {"ssl_key_file", key}, {"ssl_cert_file", certificate}};
+  auto server = LocalServer::Start(options);
+  EXPECT_TRUE(server.ok()) << server.error().message;
+  return std::move(server).value();
+}
+
+// Goal: what libpq has to decrypt comes out the same, and errors too.
+TEST(ConnectionByTls, CopiesAsWithoutIt) {
+  const test::TempFolder folder;
+  const auto server = StartTlsServer(folder);
+  const sys::Stop never;
+  Target target = Target::Parse(server->tcp_url()).value();
+  target.Set("sslmode", "require");
+  const auto opened = Connection::Open(target, "weir/test", never);
+  ASSERT_TRUE(opened.ok()) << opened.error().message;
+  Connection& connection = *opened.value();
+  EXPECT_EQ(connection.QueryRow("SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()")
+                .value()[0],
+            "t");
+  const std::string select =
+      "SELECT repeat('x', (i * 7919) % 40000) FROM generate_series(1, 2000) i";
+  const auto plain = Connection::Open(Target::Parse(server->url()).value(), "weir/test", never);
+  EXPECT_EQ(test::CaptureCopy(connection, select), test::CaptureCopy(*plain.value(), select));
+  ASSERT_TRUE(
+      connection.StartCopyOut("COPY (SELECT 1/(i-500) FROM generate_series(1, 1000) i) TO STDOUT")
+          .ok());
+  EXPECT_EQ(test::CopyReader(connection).Rest().error().message, "division by zero");
+  EXPECT_EQ(connection.QueryRow("SELECT 5").value()[0], "5");
+}
+
 // The server's words may be in any language; its SQLSTATE is not.
 TEST_F(TcpServerTest, FailuresAreKnownByStateNotByWords) {
   Target target = Tcp();
@@ -399,9 +440,8 @@ TEST(ConnectionToACrash, AKilledServerIsUnavailableInOneSentence) {
   const auto idle = Connection::Open(target, "weir/test", never).value();
   ASSERT_TRUE(copying->StartCopyOut(kEndless).ok());
   server->Crash();
-  sys::Duration waited{0};
-  auto piece = copying->NextCopyData(sys::Duration{0}, &waited);
-  while (piece.ok()) piece = copying->NextCopyData(sys::Duration{0}, &waited);
+  const auto piece = test::CopyReader(*copying).Rest();
+  ASSERT_FALSE(piece.ok());
   for (const Error& error :
        {piece.error(), idle->Query("SELECT 1").error(), copying->Exec("SELECT 1").error(),
         Connection::Open(target, "weir/test", never).error()}) {
@@ -461,11 +501,73 @@ TEST(ConnectionToAFake, WhatFollowsTheEndOfACopyIsAnError) {
     const FakeServer server(kCopyOut + kCopyRows + more + FakeServer::Ready());
     const auto connection = ConnectTo(server, never);
     ASSERT_TRUE(connection->StartCopyOut("COPY t TO STDOUT").ok());
-    sys::Duration waited{0};
-    EXPECT_EQ(AsText(connection->NextCopyData(milliseconds(0), &waited).value()), "rows");
-    const auto end = connection->NextCopyData(milliseconds(0), &waited);
+    const auto end = test::CopyReader(*connection).Rest();
     ASSERT_FALSE(end.ok());
     EXPECT_EQ(end.error().code, Code::kCorrupt) << end.error().message;
+  }
+}
+
+// A notice or an error: fields of a letter and a text.
+std::string Saying(char type, const std::string& severity, const std::string& state,
+                   const std::string& words) {
+  std::string fields;
+  for (const std::string& field : {"S" + severity, "V" + severity, "C" + state, "M" + words}) {
+    fields += field + '\0';
+  }
+  return test::FakeServer::Message(type, fields + '\0');
+}
+
+const std::string kNotice = Saying('N', "NOTICE", "00000", "words");
+
+// Goal: what is no row reaches libpq wherever it stands, and the rows around it come out whole.
+TEST(ConnectionToAFake, NoticesAndSettingsMayComeBetweenRows) {
+  using test::FakeServer;
+  const sys::Stop never;
+  const std::string long_notice = Saying('N', "NOTICE", "00000", std::string(100'000, 'w'));
+  const std::string setting = FakeServer::Message('S', std::string("TimeZone\0UTC\0", 13));
+  const std::string rows = FakeServer::Message('d', "one ") + kNotice + setting + long_notice +
+                           FakeServer::Message('d', "two ") + kNotice + kCopyRows;
+  const FakeServer server(setting + kCopyOut + kNotice + rows + FakeServer::Ready());
+  const auto connection = ConnectTo(server, never);
+  for (int copy = 0; copy < 2; ++copy) {  // The connection is as good as new after the first.
+    const auto started = connection->StartCopyOut("COPY t TO STDOUT");
+    ASSERT_TRUE(started.ok()) << started.error().message;
+    const auto all = test::CopyReader(*connection).Rest();
+    ASSERT_TRUE(all.ok()) << all.error().message;
+    EXPECT_EQ(all.value(), "one two rows");
+    EXPECT_TRUE(connection->is_alive());
+  }
+}
+
+TEST(ConnectionToAFake, AnErrorBetweenRowsIsTheServersOwn) {
+  using test::FakeServer;
+  const sys::Stop never;
+  const std::string error = Saying('E', "ERROR", "22012", "too bad");
+  const FakeServer server(kCopyOut + FakeServer::Message('d', "one") + error + FakeServer::Ready());
+  const auto connection = ConnectTo(server, never);
+  ASSERT_TRUE(connection->StartCopyOut("COPY t TO STDOUT").ok());
+  test::CopyReader reader(*connection);
+  const auto all = reader.Rest();
+  ASSERT_FALSE(all.ok());
+  EXPECT_EQ(all.error().message, "too bad");
+  EXPECT_EQ(connection->last_sqlstate(), "22012");
+  EXPECT_TRUE(connection->is_alive());
+}
+
+TEST(ConnectionToAFake, AStreamOfNonsenseIsAnErrorInOneSentence) {
+  using test::FakeServer;
+  const sys::Stop never;
+  const std::string row = FakeServer::Message('d', "one");
+  for (const std::string& nonsense :
+       {"d" + test::Big32(2), "d" + test::Big32(0xfffffff0), "N" + test::Big32(0) + "xxxxxxxx",
+        "?" + test::Big32(8) + "what", FakeServer::Message('d', "one").substr(0, 6) + kNotice,
+        FakeServer::Message('Z', "I"), FakeServer::Message('T', std::string("\0\0", 2))}) {
+    const FakeServer server(kCopyOut + row + nonsense + FakeServer::Ready());
+    const auto connection = ConnectTo(server, never, milliseconds(200));
+    ASSERT_TRUE(connection->StartCopyOut("COPY t TO STDOUT").ok());
+    const auto all = test::CopyReader(*connection, milliseconds(200)).Rest();
+    ASSERT_FALSE(all.ok()) << nonsense;
+    EXPECT_EQ(all.error().message.find('\n'), std::string::npos) << all.error().message;
   }
 }
 

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "tests/support/copy_stream.h"
 #include "tests/support/folder.h"
 #include "tests/support/postgres.h"
 #include "weir/pg/session.h"
@@ -51,13 +52,8 @@ int64_t Export(Connection& connection, const std::string& table) {
                   .ok());
   EXPECT_TRUE(connection.StartCopyOut("COPY " + table + " TO STDOUT (FORMAT binary)").ok());
   int64_t pieces = 0;
-  while (true) {
-    sys::Duration waited{0};
-    const auto piece = connection.NextCopyData(sys::Duration(0), &waited);
-    EXPECT_TRUE(piece.ok());
-    if (!piece.ok() || piece.value().empty()) break;
-    ++pieces;
-  }
+  test::CopyReader reader(connection);
+  while (!reader.Next().value().empty()) ++pieces;
   EXPECT_TRUE(FlushStatistics(connection).ok());
   EXPECT_TRUE(connection.Exec("COMMIT").ok());
   return pieces;

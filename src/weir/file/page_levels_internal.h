@@ -1,0 +1,40 @@
+#pragma once
+// PageLevels: the repetition and definition levels of a page, from the nulls and lists of a column.
+#include <parquet/schema.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "weir/table/column.h"
+
+namespace weir::file {
+
+/// Levels of a column that is flat or a list of flat values, as Dremel defines them: a definition
+/// level says how much of list, element and value is there, a repetition level of 0 begins a row.
+class PageLevels {
+ public:
+  explicit PageLevels(const parquet::ColumnDescriptor& descriptor);
+
+  /// Adds `count` rows of `column`, from row `first` on.
+  void Add(const table::ColumnData& column, int64_t first, int64_t count);
+  /// Appends the levels as a data page of v1 begins with them: RLE, each kind after its length.
+  void AppendEncoded(std::vector<uint8_t>& bytes) const;
+  void Clear();
+
+  int64_t rows() const { return rows_; }
+  /// Values, nulls and empty lists, which is what a page counts as its values.
+  int64_t size() const { return size_; }
+
+ private:
+  void AddFlat(const table::ColumnData& column, int64_t first, int64_t count);
+  void AddList(const table::ColumnData& column, int64_t row);
+
+  int16_t max_definition_;
+  int16_t max_repetition_;
+  std::vector<int16_t> definitions_;  // Empty for columns without nulls and lists.
+  std::vector<int16_t> repetitions_;  // Empty for flat columns.
+  int64_t rows_ = 0;
+  int64_t size_ = 0;
+};
+
+}  // namespace weir::file
