@@ -7,6 +7,7 @@
 #include <parquet/statistics.h>
 
 #include <algorithm>
+#include <bit>
 
 #include "weir/file/column_chunk_internal.h"
 #include "weir/file/page_levels_internal.h"
@@ -102,8 +103,10 @@ class TypedChunkWriter final : public ColumnChunkWriter {
     }
   }
 
-  int64_t encoded_bytes() const override {
-    return pager_->total_compressed_bytes_written() + waiting_bytes_;
+  // The pager keeps its pages in a stream that doubles as it grows.
+  int64_t held_bytes() const override {
+    const auto written = static_cast<uint64_t>(pager_->total_compressed_bytes_written());
+    return static_cast<int64_t>(std::bit_ceil(written)) + waiting_bytes_;
   }
 
   int64_t Close() override {
@@ -134,11 +137,19 @@ class TypedChunkWriter final : public ColumnChunkWriter {
     dictionary_given_up_ = true;
   }
 
+  // Room for a page as large as one gets, rather than one doubled past it.
+  uint8_t* ExtendPage(int64_t bytes) {
+    const int64_t whole = kLevelRoom + page_bytes_ + page_bytes_ / 8;
+    const int64_t needed = page_.size() + bytes;
+    if (needed > whole / 2 && needed <= whole) page_.Reserve(whole);
+    return page_.Extend(bytes);
+  }
+
   void AppendPlain(std::span<const T> values) {
     if constexpr (std::is_same_v<T, parquet::ByteArray>) {
       int64_t size = 0;
       for (const T& value : values) size += static_cast<int64_t>(sizeof value.len) + value.len;
-      uint8_t* at = page_.Extend(size);
+      uint8_t* at = ExtendPage(size);
       for (const T& value : values) {
         std::memcpy(at, &value.len, sizeof value.len);
         at += sizeof value.len;
@@ -147,13 +158,13 @@ class TypedChunkWriter final : public ColumnChunkWriter {
       }
     } else if constexpr (std::is_same_v<T, parquet::FixedLenByteArray>) {
       const auto width = static_cast<size_t>(descriptor_.type_length());
-      uint8_t* at = page_.Extend(static_cast<int64_t>(values.size() * width));
+      uint8_t* at = ExtendPage(static_cast<int64_t>(values.size() * width));
       for (const T& value : values) {
         std::memcpy(at, value.ptr, width);
         at += width;
       }
     } else if (!values.empty()) {
-      std::memcpy(page_.Extend(static_cast<int64_t>(values.size_bytes())), values.data(),
+      std::memcpy(ExtendPage(static_cast<int64_t>(values.size_bytes())), values.data(),
                   values.size_bytes());
     }
   }

@@ -188,9 +188,9 @@ void ParquetWriter::OpenGroup() {
 bool ParquetWriter::GroupIsFull() const {
   if (group_raw_bytes_ >= options_.row_group_raw_bytes) return true;
   if (group_rows_ >= options_.row_group_rows) return true;
-  int64_t encoded_bytes = 0;
-  for (const auto& chunk : chunks_) encoded_bytes += chunk->encoded_bytes();
-  return encoded_bytes >= options_.row_group_encoded_bytes;
+  int64_t held_bytes = 0;
+  for (const auto& chunk : chunks_) held_bytes += chunk->held_bytes();
+  return held_bytes >= options_.row_group_held_bytes;
 }
 
 // Each column's values leave memory as soon as they are encoded.

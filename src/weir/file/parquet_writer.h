@@ -17,8 +17,8 @@ struct ParquetOptions {
 
   /// A row group ends at the first of: this many bytes of values, ...
   int64_t row_group_raw_bytes = 128 << 20;
-  /// ... or this many encoded bytes held in memory, ...
-  int64_t row_group_encoded_bytes = 24 << 20;
+  /// ... or this much memory for its encoded pages, ...
+  int64_t row_group_held_bytes = 24 << 20;
   /// ... or this many rows.
   int64_t row_group_rows = 10'000'000;
 };
