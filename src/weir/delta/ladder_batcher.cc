@@ -7,10 +7,11 @@
 
 namespace weir::delta {
 
-LadderBatcher::LadderBatcher(mem::Pool& pool, LadderOptions options)
+LadderBatcher::LadderBatcher(mem::Pool& pool, LadderOptions options, Frontier lower)
     : pool_(pool),
       options_(options),
-      buffer_(std::make_unique<UpdateBuffer>(pool, options.chunk_bytes)) {}
+      buffer_(std::make_unique<UpdateBuffer>(pool, options.chunk_bytes)),
+      lower_(lower) {}
 
 LadderBatcher::~LadderBatcher() = default;
 

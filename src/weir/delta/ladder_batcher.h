@@ -18,7 +18,8 @@ struct LadderOptions {
 /// Threads: one.
 class LadderBatcher final : public Batcher {
  public:
-  LadderBatcher(mem::Pool& pool, LadderOptions options);
+  /// `lower`: where its first batch begins.
+  LadderBatcher(mem::Pool& pool, LadderOptions options, Frontier lower = Time{0});
   ~LadderBatcher() override;
 
   Status Push(const table::EncodedRows& rows, Time time, Diff diff) override;
@@ -45,7 +46,7 @@ class LadderBatcher final : public Batcher {
   const LadderOptions options_;
   std::unique_ptr<class UpdateBuffer> buffer_;
   std::vector<Chain> chains_;  // Each more than twice as heavy as the one after it.
-  Frontier lower_ = Time{0};
+  Frontier lower_;
 };
 
 }  // namespace weir::delta

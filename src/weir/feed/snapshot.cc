@@ -1,6 +1,22 @@
 #include "weir/feed/snapshot.h"
 
+#include <atomic>
+
+#include "weir/file/parquet_reader.h"
+
 namespace weir::feed {
+namespace {
+
+class GroupReader final : public RowReader {
+ public:
+  explicit GroupReader(std::unique_ptr<file::ParquetReader> reader) : reader_(std::move(reader)) {}
+  Result<table::Batch> Next() override { return reader_->Next(); }
+
+ private:
+  const std::unique_ptr<file::ParquetReader> reader_;
+};
+
+}  // namespace
 
 Result<std::unique_ptr<Snapshot>> Snapshot::Open(sys::Files& files, const std::string& folder,
                                                  mem::BlockAllocator& blocks) {
@@ -21,18 +37,26 @@ Result<std::unique_ptr<Snapshot>> Snapshot::Open(sys::Files& files, const std::s
   return snapshot;
 }
 
-Result<std::unique_ptr<file::ParquetReader>> Snapshot::Scan::Next(int64_t batch_rows,
-                                                                  mem::BlockAllocator& blocks) {
-  size_t at;
-  {
-    const std::lock_guard lock(mutex_);
-    if (next_ == snapshot_.morsels_.size()) return std::unique_ptr<file::ParquetReader>();
-    at = next_++;
+class Snapshot::Scan final : public TableScan {
+ public:
+  explicit Scan(const Snapshot& snapshot) : snapshot_(snapshot) {}
+
+  Result<std::unique_ptr<RowReader>> Next(int64_t batch_rows,
+                                          mem::BlockAllocator& blocks) override {
+    const size_t at = next_.fetch_add(1);
+    if (at >= snapshot_.morsels_.size()) return std::unique_ptr<RowReader>();
+    const Morsel& morsel = snapshot_.morsels_[at];
+    const std::string path =
+        sys::JoinPath(snapshot_.folder_, snapshot_.manifest_.parts[morsel.part].path);
+    WEIR_TRY(auto reader, file::OpenRowGroup(path, morsel.group, batch_rows, blocks));
+    return std::unique_ptr<RowReader>(std::make_unique<GroupReader>(std::move(reader)));
   }
-  const Morsel& morsel = snapshot_.morsels_[at];
-  const std::string path =
-      sys::JoinPath(snapshot_.folder_, snapshot_.manifest_.parts[morsel.part].path);
-  return file::OpenRowGroup(path, morsel.group, batch_rows, blocks);
-}
+
+ private:
+  const Snapshot& snapshot_;
+  std::atomic<size_t> next_{0};
+};
+
+std::unique_ptr<TableScan> Snapshot::NewScan() const { return std::make_unique<Scan>(*this); }
 
 }  // namespace weir::feed

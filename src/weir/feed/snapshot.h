@@ -1,47 +1,33 @@
 #pragma once
-// Snapshot: a table that `weir run` wrote, read by any number of threads at once.
+// Snapshot: a table that `weir run` wrote.
 #include <memory>
-#include <mutex>
-#include <optional>
 #include <string>
 #include <vector>
 
+#include "weir/feed/source.h"
 #include "weir/file/manifest.h"
-#include "weir/file/parquet_reader.h"
 
 namespace weir::feed {
 
-/// The rows of one export's folder, as its manifest names them.
+/// The rows of one export's folder, as its manifest names them; a morsel is a row group.
 ///
-/// Threads: any; each reader belongs to one.
-class Snapshot {
+/// Threads: any.
+class Snapshot final : public SourceTable {
  public:
   /// Reads the manifest, and the footer of every part.
   /// Errors: of file::ReadManifest and file::RowGroupSizes; kInvalid for parts that are no Parquet.
   static Result<std::unique_ptr<Snapshot>> Open(sys::Files& files, const std::string& folder,
                                                 mem::BlockAllocator& blocks);
 
-  const table::Schema& schema() const { return manifest_.schema; }
-  int64_t row_count() const { return manifest_.total_rows(); }
-  int64_t value_bytes() const { return value_bytes_; }  ///< Decoded, about.
-
-  /// One scan over all rows, shared by the threads that take its morsels.
-  class Scan {
-   public:
-    explicit Scan(const Snapshot& snapshot) : snapshot_(snapshot) {}
-
-    /// The next row group that nobody has, in the order of the files; null when there is none left.
-    /// Errors: of file::OpenRowGroup.
-    Result<std::unique_ptr<file::ParquetReader>> Next(int64_t batch_rows,
-                                                      mem::BlockAllocator& blocks);
-
-   private:
-    const Snapshot& snapshot_;
-    std::mutex mutex_;
-    size_t next_ = 0;
-  };
+  const std::string& export_name() const { return manifest_.export_name; }
+  const table::Schema& schema() const override { return manifest_.schema; }
+  int64_t row_count() const override { return manifest_.total_rows(); }
+  int64_t value_bytes() const override { return value_bytes_; }
+  /// Its readers' errors are those of file::OpenRowGroup and file::ParquetReader.
+  std::unique_ptr<TableScan> NewScan() const override;
 
  private:
+  class Scan;
   struct Morsel {
     size_t part;
     int group;

@@ -19,7 +19,7 @@ class SnapshotTest : public testing::Test {
     uint64_t sequence = 0;   // In theirs.
   };
 
-  Content Read(Snapshot::Scan& scan, const table::Schema& schema) {
+  Content Read(TableScan& scan, const table::Schema& schema) {
     Content content;
     std::vector<int> columns(schema.columns.size());
     std::iota(columns.begin(), columns.end(), 0);
@@ -65,8 +65,8 @@ TEST_F(SnapshotTest, EitherOrderHoldsTheSameRows) {
     std::vector<Content> contents;
     for (const auto& folder : {generated, shuffled, again}) {
       const auto snapshot = Snapshot::Open(files_, sys::JoinPath(folder, name), blocks_).value();
-      Snapshot::Scan scan(*snapshot);
-      contents.push_back(Read(scan, snapshot->schema()));
+      const auto scan = snapshot->NewScan();
+      contents.push_back(Read(*scan, snapshot->schema()));
       EXPECT_EQ(contents.back().rows, snapshot->row_count()) << name;
     }
     EXPECT_GT(contents[0].rows, 0);
@@ -81,12 +81,12 @@ TEST_F(SnapshotTest, ThreadsShareOneScan) {
   const TpchGenerator larger(0.1, 7);
   ASSERT_TRUE(WriteTpchSnapshot(larger, RowOrder::kGenerated, 1, files_, folder, blocks_).ok());
   const auto snapshot = Snapshot::Open(files_, folder + "/lineitem", blocks_).value();
-  Snapshot::Scan alone(*snapshot);
-  const Content want = Read(alone, snapshot->schema());
-  Snapshot::Scan scan(*snapshot);
+  const auto alone = snapshot->NewScan();
+  const Content want = Read(*alone, snapshot->schema());
+  const auto scan = snapshot->NewScan();
   Content both[2];
-  std::thread other([&] { both[1] = Read(scan, snapshot->schema()); });
-  both[0] = Read(scan, snapshot->schema());
+  std::thread other([&] { both[1] = Read(*scan, snapshot->schema()); });
+  both[0] = Read(*scan, snapshot->schema());
   other.join();
   EXPECT_EQ(both[0].rows + both[1].rows, want.rows);
   EXPECT_EQ(both[0].sum + both[1].sum, want.sum);

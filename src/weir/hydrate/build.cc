@@ -13,7 +13,7 @@ namespace {
 // What workers have in common while they build.
 class Build {
  public:
-  Build(const feed::Snapshot& snapshot, std::span<Index* const> indexes,
+  Build(const feed::SourceTable& table, std::span<Index* const> indexes,
         const BuildOptions& options, mem::Pool& pool, mem::BlockAllocator& blocks,
         sys::Clock& clock, const sys::Stop& stop)
       : indexes_(indexes),
@@ -21,7 +21,7 @@ class Build {
         blocks_(blocks),
         clock_(clock),
         stop_(stop),
-        scan_(snapshot),
+        scan_(table.NewScan()),
         met_(options.worker_count),
         reading_(options.worker_count) {
     delta::ArrangerOptions arranger;
@@ -30,7 +30,7 @@ class Build {
     arranger.as_of = options.as_of;
     arranger.ladder = options.ladder;
     arranger.snapshot = options.snapshot;
-    arranger.snapshot.expected_bytes = snapshot.value_bytes();
+    arranger.snapshot.expected_bytes = table.value_bytes();
     arranger.snapshot.sorter_count = static_cast<int>(indexes.size());
     for (size_t at = 0; at < indexes.size(); ++at) {
       arrangers_.push_back(delta::NewArranger(arranger, pool, blocks));
@@ -52,7 +52,7 @@ class Build {
     for (std::thread& thread : threads) thread.join();
     if (!failure_.has_value()) return times_;
     for (Index* index : indexes_) {
-      if (index->stage() != Stage::kHydrated) index->Fail();
+      if (index->stage() != Stage::kHydrated) index->Fail(*failure_);
     }
     return *failure_;
   }
@@ -84,13 +84,10 @@ class Build {
       Note(failed() ? Ok() : Seal(worker, at));
       phases.Spend(&BuildTimes::seal);
       met_.arrive_and_wait();
-      if (worker == 0 && !failed()) indexes_[at]->End(clock_.Now());
+      if (worker == 0 && !failed()) indexes_[at]->End(clock_.Now(), options_.as_of + 1);
     }
     const std::lock_guard lock(mutex_);
-    times_.decode += phases.times.decode;
-    times_.encode += phases.times.encode;
-    times_.exchange += phases.times.exchange;
-    times_.seal += phases.times.seal;
+    times_ += phases.times;
   }
 
   // In place of a worker that could not be started: the others shall not wait for it.
@@ -120,7 +117,7 @@ class Build {
 
   Status Read(int worker, Phases& phases) {
     while (!failed()) {
-      WEIR_TRY(const auto reader, scan_.Next(options_.batch_rows, blocks_));
+      WEIR_TRY(const auto reader, scan_->Next(options_.batch_rows, blocks_));
       if (reader == nullptr) return Ok();
       while (!failed()) {
         if (stop_.asked()) return Fail(Code::kCancelled, "stopped on request");
@@ -165,7 +162,7 @@ class Build {
   mem::BlockAllocator& blocks_;
   sys::Clock& clock_;
   const sys::Stop& stop_;
-  feed::Snapshot::Scan scan_;
+  const std::unique_ptr<feed::TableScan> scan_;
   std::vector<std::unique_ptr<delta::Arranger>> arrangers_;
   std::barrier<> met_;
   std::atomic<bool> failed_{false};
@@ -179,11 +176,19 @@ class Build {
 
 }  // namespace
 
-Result<BuildTimes> BuildIndexes(const feed::Snapshot& snapshot, std::span<Index* const> indexes,
+BuildTimes& BuildTimes::operator+=(const BuildTimes& more) {
+  decode += more.decode;
+  encode += more.encode;
+  exchange += more.exchange;
+  seal += more.seal;
+  return *this;
+}
+
+Result<BuildTimes> BuildIndexes(const feed::SourceTable& table, std::span<Index* const> indexes,
                                 const BuildOptions& options, mem::Pool& pool,
                                 mem::BlockAllocator& blocks, sys::Clock& clock,
                                 const sys::Stop& stop) {
-  return Build(snapshot, indexes, options, pool, blocks, clock, stop).Run();
+  return Build(table, indexes, options, pool, blocks, clock, stop).Run();
 }
 
 }  // namespace weir::hydrate

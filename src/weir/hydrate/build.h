@@ -1,9 +1,9 @@
 #pragma once
-// BuildIndexes: indexes of one table, hydrated together from its snapshot.
+// BuildIndexes: indexes of one table, hydrated together from one scan of it.
 #include <span>
 
 #include "weir/delta/arranger.h"
-#include "weir/feed/snapshot.h"
+#include "weir/feed/source.h"
 #include "weir/hydrate/index.h"
 #include "weir/sys/stop.h"
 
@@ -15,6 +15,8 @@ struct BuildTimes {
   sys::Duration encode{0};    ///< From columns to rows.
   sys::Duration exchange{0};  ///< Between workers, and into batchers.
   sys::Duration seal{0};      ///< Sorting, merging and copying what was collected.
+
+  BuildTimes& operator+=(const BuildTimes& more);
 };
 
 struct BuildOptions {
@@ -26,13 +28,13 @@ struct BuildOptions {
   int64_t batch_rows = 4096;
 };
 
-/// Reads the snapshot once, on as many threads as there are workers, and feeds all the indexes with
+/// Reads the table once, on as many threads as there are workers, and feeds all the indexes with
 /// it; each is hydrated when all its shards are. They are read at options.as_of.
 ///
-/// Errors: of feed::Snapshot::Scan, delta::Arranger and sys::StartThread; kCancelled when `stop`
+/// Errors: of feed::TableScan, delta::Arranger and sys::StartThread; kCancelled when `stop`
 ///         was asked for. The indexes have failed, then.
 /// Requires: fresh indexes, with as many shards as there are workers.
-Result<BuildTimes> BuildIndexes(const feed::Snapshot& snapshot, std::span<Index* const> indexes,
+Result<BuildTimes> BuildIndexes(const feed::SourceTable& table, std::span<Index* const> indexes,
                                 const BuildOptions& options, mem::Pool& pool,
                                 mem::BlockAllocator& blocks, sys::Clock& clock,
                                 const sys::Stop& stop);

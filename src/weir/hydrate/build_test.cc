@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "tests/support/pool.h"
+#include "weir/feed/snapshot.h"
 #include "weir/feed/tpch_snapshot.h"
 #include "weir/sys/hash.h"
 
@@ -57,8 +58,8 @@ class BuildTest : public testing::Test {
   // The digest that an index should have, from the rows as they are read.
   Index::Digest Expected(const feed::Snapshot& snapshot, const Index& index) {
     Index::Digest digest;
-    feed::Snapshot::Scan scan(snapshot);
-    while (const auto reader = scan.Next(4096, blocks_).value()) {
+    const auto scan = snapshot.NewScan();
+    while (const auto reader = scan->Next(4096, blocks_).value()) {
       for (;;) {
         const table::Batch batch = reader->Next().value();
         if (batch.row_count == 0) break;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "weir/delta/ladder_batcher.h"
+#include "weir/delta/snapshot_sorter.h"
 #include "weir/sys/hash.h"
 
 namespace weir::hydrate {
@@ -38,6 +40,53 @@ Result<std::unique_ptr<Index>> Index::Make(IndexPlan plan, const table::Schema& 
     index->shards_.push_back(std::make_unique<delta::Spine>(pool, delta::SpineOptions{}));
   }
   return index;
+}
+
+void Index::Fail(Error error) {
+  {
+    const std::lock_guard lock(mutex_);
+    failure_ = std::move(error);
+  }
+  stage_ = Stage::kFailed;
+}
+
+std::optional<Error> Index::failure() const {
+  const std::lock_guard lock(mutex_);
+  return failure_;
+}
+
+Status Index::Apply(std::span<const RowsChange> changes, delta::Time time, mem::Pool& pool,
+                    mem::BlockAllocator& blocks) {
+  constexpr delta::LadderOptions kSmallChunks = {.chunk_bytes = 64 << 10};
+  std::vector<std::unique_ptr<delta::LadderBatcher>> batchers;
+  for (const auto& shard : shards_) {
+    batchers.push_back(std::make_unique<delta::LadderBatcher>(pool, kSmallChunks, shard->upper()));
+  }
+  for (const RowsChange& change : changes) {
+    table::EncodedRows rows(blocks);
+    codec_.Encode(*change.rows, 0, change.rows->row_count, rows);
+    for (int64_t at = 0; at < rows.row_count; ++at) {
+      const Bytes row = rows.row(at);
+      const Bytes key = row.subspan(0, static_cast<size_t>(rows.key_size(at)));
+      const int shard = delta::ShardOf(key, shard_count());
+      WEIR_DO(batchers[static_cast<size_t>(shard)]->Add(
+          {row, rows.key_size(at), time, change.diff}));
+    }
+  }
+  for (size_t at = 0; at < shards_.size(); ++at) {
+    WEIR_TRY(auto batch, batchers[at]->Seal(time + 1));
+    WEIR_DO(shards_[at]->Insert(std::move(batch)));
+    shards_[at]->AllowTimeCompaction(time);
+    shards_[at]->AllowBatchCompaction(time + 1);
+  }
+  frontier_ = time + 1;
+  return Ok();
+}
+
+int64_t Index::update_count() const {
+  int64_t count = 0;
+  for (const auto& shard : shards_) count += shard->update_count();
+  return count;
 }
 
 Result<Index::Digest> Index::DigestAt(delta::Time time) const {

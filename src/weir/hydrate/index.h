@@ -2,6 +2,8 @@
 // Index: one arrangement of a table, and how far it has come.
 #include <atomic>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,10 +24,16 @@ enum class Stage : uint8_t { kPending, kHydrating, kHydrated, kFailed };
 
 std::string_view StageName(Stage stage);
 
+/// Rows that come (diff 1) or go (diff -1) together.
+struct RowsChange {
+  const table::Batch* rows = nullptr;
+  delta::Diff diff = 1;
+};
+
 /// A table's rows by some of its columns, in one spine per worker.
 ///
 /// Threads: each shard is its worker's until the index is hydrated; then any thread reads, while
-///          nobody inserts.
+///          nobody changes it. Stage, rows, times and failure may be looked at by any thread at any time.
 class Index {
  public:
   /// Errors: kNotFound names a key column that the table does not have.
@@ -38,15 +46,38 @@ class Index {
   delta::Spine& shard(int at) { return *shards_[static_cast<size_t>(at)]; }
   int shard_count() const { return static_cast<int>(shards_.size()); }
 
+  // ---- Hydration.
+
   Stage stage() const { return stage_.load(); }
   int64_t rows_read() const { return rows_read_.load(std::memory_order_relaxed); }
-  /// From when it was asked for until reads at the as_of were answered. Requires: hydrated.
-  sys::Duration hydration_time() const { return hydration_time_; }
+  /// Since when it hydrates. Requires: it was started.
+  sys::Duration started() const { return started_.load(); }
+  /// From when it was started until reads at the as_of were answered. Requires: hydrated.
+  sys::Duration hydration_time() const { return hydration_time_.load(); }
+  /// Why it failed; none unless it did.
+  std::optional<Error> failure() const;
 
   void Start(sys::Duration now) { started_ = now, stage_ = Stage::kHydrating; }
   void NoteRows(int64_t rows) { rows_read_.fetch_add(rows, std::memory_order_relaxed); }
-  void End(sys::Duration now) { hydration_time_ = now - started_, stage_ = Stage::kHydrated; }
-  void Fail() { stage_ = Stage::kFailed; }
+  /// `frontier`: all that came before it is in.
+  void End(sys::Duration now, delta::Time frontier) {
+    hydration_time_ = now - started_.load();
+    frontier_ = frontier;
+    stage_ = Stage::kHydrated;
+  }
+  void Fail(Error error);
+
+  // ---- Upkeep, once hydrated.
+
+  /// Takes in what changed at `time`, after which no more comes until then; nothing, if nothing
+  /// did. Reads at earlier times are no longer answered.
+  /// Errors:   of mem::Pool; the index is of no more use after one.
+  /// Requires: `time` is not before frontier().
+  Status Apply(std::span<const RowsChange> changes, delta::Time time, mem::Pool& pool,
+               mem::BlockAllocator& blocks);
+  /// All that came before it is in. Requires: hydrated.
+  delta::Time frontier() const { return frontier_.load(); }
+  int64_t update_count() const;
 
   /// What is in the index at a time, in a form that does not depend on order or shards.
   struct Digest {
@@ -66,8 +97,11 @@ class Index {
   std::vector<std::unique_ptr<delta::Spine>> shards_;
   std::atomic<Stage> stage_{Stage::kPending};
   std::atomic<int64_t> rows_read_{0};
-  sys::Duration started_{0};
-  sys::Duration hydration_time_{0};
+  std::atomic<sys::Duration> started_{sys::Duration{0}};
+  std::atomic<sys::Duration> hydration_time_{sys::Duration{0}};
+  std::atomic<delta::Time> frontier_{0};
+  mutable std::mutex mutex_;
+  std::optional<Error> failure_;  // Guarded by mutex_.
 };
 
 }  // namespace weir::hydrate

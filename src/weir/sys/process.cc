@@ -2,9 +2,14 @@
 
 #include <sys/resource.h>
 #include <time.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <string>
+#include <string_view>
 
 namespace weir::sys {
 namespace {
@@ -21,7 +26,61 @@ void TakeKilobytes(const char* line, const char* key, int64_t* bytes) {
   }
 }
 
+// The first line of a file; empty where there is none.
+std::string FirstLine(const std::string& path) {
+  std::string text;
+  if (std::FILE* file = std::fopen(path.c_str(), "re")) {
+    char line[256];
+    if (std::fgets(line, sizeof line, file) != nullptr) text = line;
+    std::fclose(file);
+  }
+  return text;
+}
+
+// The least limit of a group and of all above it; "max" and what is not there are none.
+int64_t LeastLimit(const std::string& mount, std::string group, const char* file) {
+  int64_t least = INT64_MAX;
+  while (true) {
+    const std::string text = FirstLine(mount + group + "/" + file);
+    char* end = nullptr;
+    const long long limit = std::strtoll(text.c_str(), &end, 10);
+    if (end != text.c_str() && limit > 0) least = std::min<int64_t>(least, limit);
+    if (group.empty()) return least;
+    group.erase(group.rfind('/'));
+  }
+}
+
+// Of the process's groups: lines of "number:controllers:/path", v2 without controllers.
+int64_t GroupLimit() {
+  int64_t least = INT64_MAX;
+  std::FILE* const groups = std::fopen("/proc/self/cgroup", "re");
+  if (groups == nullptr) return least;
+  char line[4096];
+  while (std::fgets(line, sizeof line, groups) != nullptr) {
+    std::string_view text(line);
+    if (text.ends_with('\n')) text.remove_suffix(1);
+    const size_t controllers = text.find(':');
+    const size_t path = controllers == text.npos ? text.npos : text.find(':', controllers + 1);
+    if (path == text.npos) continue;
+    const std::string_view names = text.substr(controllers + 1, path - controllers - 1);
+    std::string group(text.substr(path + 1));
+    if (group == "/") group.clear();
+    if (!group.empty() && group[0] != '/') continue;
+    if (names.empty()) least = std::min(least, LeastLimit("/sys/fs/cgroup", group, "memory.max"));
+    if (names == "memory") {
+      least = std::min(least, LeastLimit("/sys/fs/cgroup/memory", group, "memory.limit_in_bytes"));
+    }
+  }
+  std::fclose(groups);
+  return least;
+}
+
 }  // namespace
+
+int64_t UsableMemoryBytes() {
+  const int64_t machine = int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGESIZE);
+  return std::min(machine, GroupLimit());
+}
 
 ProcessUsage ReadProcessUsage() {
   ProcessUsage usage;

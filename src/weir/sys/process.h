@@ -18,6 +18,10 @@ struct ProcessUsage {
 /// Reads /proc/self and getrusage. A value the kernel does not tell is 0. Cost: about 20 µs.
 ProcessUsage ReadProcessUsage();
 
+/// What this process may hold in memory: the machine's, or the least that its control groups (v1 or
+/// v2) and those above them allow. Swap does not count.
+int64_t UsableMemoryBytes();
+
 /// What the calling thread has spent of the processors, user and system. Cost: about 0.3 µs.
 Duration ThreadCpuTime();
 

@@ -1,0 +1,163 @@
+#include "weir/feed/tpch_source.h"
+
+#include <atomic>
+
+#include "weir/feed/tpch_generator.h"
+#include "weir/feed/tpch_ticks.h"
+
+namespace weir::feed {
+namespace {
+
+constexpr int64_t kMorselUnits = 16 << 10;
+constexpr int64_t kSampledUnits = 64;
+
+std::vector<table::ColumnBuilder> NewBuilders(TpchTable table, mem::BlockAllocator& blocks) {
+  std::vector<table::ColumnBuilder> builders;
+  for (const auto& column : TpchSchema(table).columns) builders.emplace_back(column.type, blocks);
+  return builders;
+}
+
+table::Batch FinishBatch(std::vector<table::ColumnBuilder>& builders) {
+  table::Batch batch;
+  batch.row_count = builders[0].length();
+  for (auto& builder : builders) {
+    batch.columns.push_back(builder.Finish());
+    batch.size_bytes += batch.columns.back().size_bytes();
+  }
+  return batch;
+}
+
+// Units [begin, end) of a table.
+class TpchReader final : public RowReader {
+ public:
+  TpchReader(const TpchGenerator& generator, TpchTable table, int64_t begin, int64_t end,
+             int64_t batch_rows, mem::BlockAllocator& blocks)
+      : generator_(generator),
+        table_(table),
+        next_(begin),
+        end_(end),
+        batch_rows_(batch_rows),
+        builders_(NewBuilders(table, blocks)) {}
+
+  Result<table::Batch> Next() override {
+    while (next_ < end_ && builders_[0].length() < batch_rows_) {
+      generator_.Append(table_, next_, next_ + 1, 0, builders_);
+      ++next_;
+    }
+    return FinishBatch(builders_);
+  }
+
+ private:
+  const TpchGenerator& generator_;
+  const TpchTable table_;
+  int64_t next_;
+  const int64_t end_;
+  const int64_t batch_rows_;
+  std::vector<table::ColumnBuilder> builders_;
+};
+
+class TpchScan final : public TableScan {
+ public:
+  TpchScan(const TpchGenerator& generator, TpchTable table)
+      : generator_(generator), table_(table) {}
+
+  Result<std::unique_ptr<RowReader>> Next(int64_t batch_rows,
+                                          mem::BlockAllocator& blocks) override {
+    const int64_t units = generator_.UnitCount(table_);
+    const int64_t begin = next_.fetch_add(kMorselUnits);
+    if (begin >= units) return std::unique_ptr<RowReader>();
+    return std::unique_ptr<RowReader>(
+        std::make_unique<TpchReader>(generator_, table_, begin,
+                                     std::min(begin + kMorselUnits, units), batch_rows, blocks));
+  }
+
+ private:
+  const TpchGenerator& generator_;
+  const TpchTable table_;
+  std::atomic<int64_t> next_{0};
+};
+
+class TpchSourceTable final : public SourceTable {
+ public:
+  TpchSourceTable(const TpchGenerator& generator, TpchTable table)
+      : generator_(generator), table_(table) {
+    const int64_t units = generator.UnitCount(table);
+    for (int64_t unit = 0; unit < units; ++unit) row_count_ += generator.RowCount(table, unit, 0);
+    mem::Budget budget("sample", mem::kUnlimited);
+    mem::BlockAllocator blocks(budget, 0);
+    auto builders = NewBuilders(table, blocks);
+    generator.Append(table, 0, std::min(units, kSampledUnits), 0, builders);
+    const table::Batch sample = FinishBatch(builders);
+    value_bytes_ = sample.size_bytes * row_count_ / std::max<int64_t>(1, sample.row_count);
+  }
+
+  const table::Schema& schema() const override { return TpchSchema(table_); }
+  int64_t row_count() const override { return row_count_; }
+  int64_t value_bytes() const override { return value_bytes_; }
+  std::unique_ptr<TableScan> NewScan() const override {
+    return std::make_unique<TpchScan>(generator_, table_);
+  }
+
+ private:
+  const TpchGenerator& generator_;
+  const TpchTable table_;
+  int64_t row_count_ = 0;
+  int64_t value_bytes_ = 0;
+};
+
+class TpchSource final : public Source {
+ public:
+  explicit TpchSource(const TpchSourceOptions& options)
+      : generator_(options.scale_factor, options.seed),
+        ticks_(generator_, options.seed),
+        tick_interval_(options.tick_interval) {
+    for (int at = 0; at < kTpchTableCount; ++at) {
+      tables_.push_back(
+          std::make_unique<TpchSourceTable>(generator_, static_cast<TpchTable>(at)));
+    }
+  }
+
+  std::vector<std::string> TableNames() const override {
+    std::vector<std::string> names;
+    for (int at = 0; at < kTpchTableCount; ++at) {
+      names.emplace_back(TpchTableName(static_cast<TpchTable>(at)));
+    }
+    return names;
+  }
+  const SourceTable* Find(std::string_view table) const override {
+    for (int at = 0; at < kTpchTableCount; ++at) {
+      if (TpchTableName(static_cast<TpchTable>(at)) == table) {
+        return tables_[static_cast<size_t>(at)].get();
+      }
+    }
+    return nullptr;
+  }
+  std::optional<sys::Duration> tick_interval() const override { return tick_interval_; }
+
+  std::vector<TableChange> NextTick(mem::BlockAllocator& blocks) override {
+    const TpchTick tick = ticks_.Next();
+    std::vector<TableChange> changes;
+    for (const TpchTable table : {TpchTable::kOrders, TpchTable::kLineitem}) {
+      auto builders = NewBuilders(table, blocks);
+      ticks_.AppendOld(tick, table, builders);
+      changes.push_back({std::string(TpchTableName(table)), FinishBatch(builders), -1});
+      ticks_.AppendNew(tick, table, builders);
+      changes.push_back({std::string(TpchTableName(table)), FinishBatch(builders), 1});
+    }
+    return changes;
+  }
+
+ private:
+  const TpchGenerator generator_;
+  TpchTicks ticks_;
+  const std::optional<sys::Duration> tick_interval_;
+  std::vector<std::unique_ptr<TpchSourceTable>> tables_;
+};
+
+}  // namespace
+
+std::unique_ptr<Source> NewTpchSource(const TpchSourceOptions& options) {
+  return std::make_unique<TpchSource>(options);
+}
+
+}  // namespace weir::feed

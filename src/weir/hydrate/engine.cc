@@ -1,0 +1,295 @@
+#include "weir/hydrate/engine.h"
+
+#include <algorithm>
+
+#include "weir/base/units.h"
+#include "weir/sys/process.h"
+
+namespace weir::hydrate {
+namespace {
+
+constexpr int64_t kKeptBytes = 8 << 20;
+constexpr int64_t kAddresses = int64_t{1} << 40;  // Per size of frame.
+constexpr delta::Time kAsOf = 0;
+
+// Rows, sorted and in leaves, take about a tenth more than their values.
+int64_t EstimatedBytes(const feed::SourceTable& table) {
+  return table.value_bytes() + table.value_bytes() / 10;
+}
+
+int64_t PoolBytes(const EngineOptions& options) {
+  if (options.budget_fraction >= 1 || options.memory_bytes == mem::kUnlimited) {
+    return mem::kUnlimited;
+  }
+  const double share = static_cast<double>(options.memory_bytes) * options.budget_fraction;
+  return std::max(kLeastPoolBytes, static_cast<int64_t>(share));
+}
+
+}  // namespace
+
+Engine::Engine(const EngineOptions& options, sys::Clock& clock)
+    : options_(options),
+      clock_(clock),
+      budget_("memory", options.memory_bytes),
+      pool_budget_("pool", PoolBytes(options), &budget_),
+      blocks_(budget_, kKeptBytes),
+      frames_(pool_budget_, kAddresses) {}
+
+Engine::~Engine() = default;
+
+Result<std::unique_ptr<Engine>> Engine::Make(const EngineOptions& options, sys::Clock& clock) {
+  std::unique_ptr<Engine> engine(new Engine(options, clock));
+  WEIR_DO(engine->Start());
+  return engine;
+}
+
+Status Engine::Start() {
+  const int64_t program_bytes = sys::ReadProcessUsage().anonymous_bytes;
+  auto program = mem::Charge::Take(budget_, program_bytes);
+  if (!program.ok()) {
+    return Fail(Code::kInvalid, "{} of memory are less than the program takes by itself ({})",
+                FormatBytes(options_.memory_bytes), FormatBytes(program_bytes));
+  }
+  program_ = std::move(program).value();
+  std::unique_ptr<mem::ExtentStore> store;
+  if (options_.pool.spill) {
+    WEIR_TRY(auto file, sys::OpenScratchFile(options_.spill_folder));
+    store = std::make_unique<mem::ExtentStore>(std::move(file), options_.spill_limit_bytes);
+  }
+  WEIR_TRY(pool_, mem::Pool::Make(frames_, std::move(store), options_.pool));
+  return Ok();
+}
+
+// ---- Sources and objects ------------------------------------------------------------------------
+
+Status Engine::AddSource(const std::string& name, std::unique_ptr<feed::Source> source) {
+  const std::lock_guard lock(mutex_);
+  if (sources_.contains(name)) {
+    return Fail(Code::kInvalid, "source {} exists already; drop it first or choose another name",
+                name);
+  }
+  SourceEntry& entry = sources_[name];
+  entry.source = std::move(source);
+  entry.created = clock_.Now();
+  return Ok();
+}
+
+Status Engine::PauseSource(const std::string& name, bool paused) {
+  const auto found = sources_.find(name);
+  if (found == sources_.end()) return Fail(Code::kNotFound, "there is no source {}", name);
+  SourceEntry& entry = found->second;
+  const sys::Duration now = clock_.Now();
+  if (paused && !entry.paused.has_value()) entry.paused = now;
+  if (!paused && entry.paused.has_value()) {
+    entry.created += now - *entry.paused;  // What would have happened meanwhile happens later.
+    entry.paused.reset();
+  }
+  return Ok();
+}
+
+Status Engine::DropSource(const std::string& name) {
+  for (const auto& object : objects_) {
+    if (object->source != name) continue;
+    return Fail(Code::kInvalid, "source {} is read by {}; drop that first", name,
+                object->index->plan().name);
+  }
+  const std::lock_guard lock(mutex_);
+  if (sources_.erase(name) == 0) return Fail(Code::kNotFound, "there is no source {}", name);
+  return Ok();
+}
+
+Result<Engine::FoundTable> Engine::FindTable(const std::string& name) const {
+  std::vector<FoundTable> found;
+  for (const auto& [source, entry] : sources_) {
+    std::string table = name;
+    if (name.starts_with(source + ".")) table.erase(0, source.size() + 1);
+    const feed::SourceTable* const rows = entry.source->Find(table);
+    if (rows != nullptr) found.push_back({source, table, rows});
+  }
+  if (found.size() == 1) return found.front();
+  if (found.size() > 1) {
+    return Fail(Code::kInvalid, "table {} is in the sources {} and {}; write {}.{}", name,
+                found[0].source, found[1].source, found[0].source, name);
+  }
+  std::string all;
+  for (const auto& [source, entry] : sources_) {
+    for (const std::string& table : entry.source->TableNames()) all += " " + table;
+  }
+  if (all.empty()) {
+    return Fail(Code::kNotFound, "there is no table {}: create a source before it", name);
+  }
+  return Fail(Code::kNotFound, "there is no table {}; the sources have:{}", name, all);
+}
+
+Status Engine::AddIndex(IndexPlan plan) {
+  if (FindIndex(plan.name) != nullptr) {
+    return Fail(Code::kInvalid, "index {} exists already; drop it first or choose another name",
+                plan.name);
+  }
+  WEIR_TRY(const FoundTable found, FindTable(plan.table), "index {}", plan.name);
+  auto object = std::make_unique<Object>();
+  object->source = found.source;
+  object->table = found.table;
+  object->rows = found.rows;
+  object->created = clock_.Now();
+  WEIR_TRY(object->index, Index::Make(std::move(plan), found.rows->schema(), options_.worker_count,
+                                      *pool_));
+  const std::lock_guard lock(mutex_);
+  objects_.push_back(std::move(object));
+  return Ok();
+}
+
+Status Engine::DropIndex(const std::string& name) {
+  const std::lock_guard lock(mutex_);
+  const auto dropped = std::erase_if(
+      objects_, [&](const auto& object) { return object->index->plan().name == name; });
+  return dropped == 0 ? Status(Fail(Code::kNotFound, "there is no index {}", name)) : Ok();
+}
+
+const Index* Engine::FindIndex(const std::string& name) const {
+  for (const auto& object : objects_) {
+    if (object->index->plan().name == name) return object->index.get();
+  }
+  return nullptr;
+}
+
+// ---- Hydration ----------------------------------------------------------------------------------
+
+// The first that is pending, and others of its table, as many as may hydrate at a time.
+std::vector<Engine::Object*> Engine::NextGroup() {
+  std::vector<Object*> group;
+  int64_t bytes = 0;
+  for (const auto& object : objects_) {
+    if (object->index->stage() != Stage::kPending) continue;
+    if (!group.empty() && object->rows != group.front()->rows) continue;
+    bytes += EstimatedBytes(*object->rows);
+    const bool fits = options_.concurrency > 0
+                          ? static_cast<int>(group.size()) < options_.concurrency
+                          : bytes <= pool_->RoomBytes();
+    if (!group.empty() && !fits) break;
+    group.push_back(object.get());
+  }
+  return group;
+}
+
+Result<BuildTimes> Engine::Hydrate(const sys::Stop& stop) {
+  BuildTimes times;
+  std::optional<Error> failure;
+  while (true) {
+    const std::vector<Object*> group = NextGroup();
+    if (group.empty()) break;
+    Status done = HydrateGroup(group, stop, times);
+    if (done.ok()) continue;
+    if (done.error().code == Code::kCancelled) return std::move(done).error();
+    if (!failure.has_value()) failure = std::move(done).error();
+  }
+  if (failure.has_value()) return *std::move(failure);
+  return times;
+}
+
+Status Engine::HydrateGroup(const std::vector<Object*>& group, const sys::Stop& stop,
+                            BuildTimes& times) {
+  std::vector<Index*> indexes;
+  for (const Object* object : group) indexes.push_back(object->index.get());
+  BuildOptions build;
+  build.batcher = options_.batcher;
+  build.worker_count = options_.worker_count;
+  build.as_of = kAsOf;
+  auto built = BuildIndexes(*group.front()->rows, indexes, build, *pool_, blocks_, clock_, stop);
+  if (!built.ok()) return std::move(built).error().In(indexes.front()->plan().name);
+  times += built.value();
+  const std::lock_guard lock(mutex_);
+  for (Object* object : group) {
+    const sys::Duration end = object->index->started() + object->index->hydration_time();
+    object->time = end - object->created;
+  }
+  return Ok();
+}
+
+// ---- Ticks --------------------------------------------------------------------------------------
+
+std::optional<sys::Duration> Engine::NextTickTime() const {
+  std::optional<sys::Duration> next;
+  for (const auto& [name, entry] : sources_) {
+    const auto interval = entry.source->tick_interval();
+    if (!interval.has_value() || entry.paused.has_value()) continue;
+    const sys::Duration due = entry.created + *interval * (entry.ticks + 1);
+    next = std::min(next.value_or(due), due);
+  }
+  return next;
+}
+
+Status Engine::ApplyDueTicks() {
+  std::optional<Error> failure;
+  for (auto& [name, entry] : sources_) {
+    const auto interval = entry.source->tick_interval();
+    if (!interval.has_value() || entry.paused.has_value()) continue;
+    while (entry.created + *interval * (entry.ticks + 1) <= clock_.Now()) {
+      Status applied = ApplyTick(name, entry);
+      if (!applied.ok() && !failure.has_value()) failure = std::move(applied).error();
+    }
+  }
+  if (failure.has_value()) return *std::move(failure);
+  return Ok();
+}
+
+Status Engine::Follow(const sys::Stop& stop) {
+  constexpr sys::Duration kNothingToDo = std::chrono::seconds(1);
+  while (!stop.asked()) {
+    WEIR_DO(ApplyDueTicks());
+    const auto next = NextTickTime();
+    const sys::Duration wait = next.has_value() ? *next - clock_.Now() : kNothingToDo;
+    if (wait.count() > 0) clock_.Wait(wait, stop);
+  }
+  return Ok();
+}
+
+// Tick k happens k intervals after the source was created; its time is that many milliseconds.
+Status Engine::ApplyTick(const std::string& name, SourceEntry& entry) {
+  const std::vector<feed::TableChange> changes = entry.source->NextTick(blocks_);
+  ++entry.ticks;
+  const auto time = static_cast<delta::Time>(
+      sys::Millis(*entry.source->tick_interval() * entry.ticks));
+  std::optional<Error> failure;
+  for (const auto& object : objects_) {
+    if (object->source != name || object->index->stage() != Stage::kHydrated) continue;
+    std::vector<RowsChange> rows;
+    for (const feed::TableChange& change : changes) {
+      if (change.table == object->table) rows.push_back({&change.rows, change.diff});
+    }
+    Status applied = object->index->Apply(rows, time, *pool_, blocks_);
+    if (applied.ok()) continue;
+    Error error = std::move(applied).error().In(object->index->plan().name);
+    if (!failure.has_value()) failure = error;
+    object->index->Fail(std::move(error));
+  }
+  if (failure.has_value()) return *std::move(failure);
+  return Ok();
+}
+
+// ---- Statuses -----------------------------------------------------------------------------------
+
+std::vector<ObjectStatus> Engine::statuses() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<ObjectStatus> statuses;
+  for (const auto& object : objects_) {
+    const Index& index = *object->index;
+    ObjectStatus& status = statuses.emplace_back();
+    status.name = index.plan().name;
+    status.table = object->table;
+    status.stage = index.stage();
+    status.rows_read = index.rows_read();
+    status.rows_expected = object->rows->row_count();
+    status.bytes_read = object->rows->value_bytes() * status.rows_read /
+                        std::max<int64_t>(1, status.rows_expected);
+    status.failure = index.failure();
+    if (status.stage != Stage::kPending) status.started = index.started();
+    if (status.stage != Stage::kHydrated) continue;
+    status.hydration_time = index.hydration_time();
+    status.time = object->time;
+    status.frontier = index.frontier();
+  }
+  return statuses;
+}
+
+}  // namespace weir::hydrate

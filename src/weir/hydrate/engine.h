@@ -1,0 +1,132 @@
+#pragma once
+// Engine: sources and the objects over them, hydrated within one budget and kept up to date.
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "weir/feed/source.h"
+#include "weir/hydrate/build.h"
+#include "weir/mem/pool.h"
+#include "weir/sys/scratch_file.h"
+
+namespace weir::hydrate {
+
+struct EngineOptions {
+  /// What the process may use, all in all. The batcher kLegacy knows no bound and ignores it.
+  int64_t memory_bytes = mem::kUnlimited;
+  /// The pool's share of it, kLeastPoolBytes at least; 1: all that the rest leaves.
+  double budget_fraction = 1;
+  int worker_count = 1;
+  /// Objects that hydrate at a time; 0: as many as fit by estimate.
+  int concurrency = 0;
+  delta::BatcherKind batcher = delta::BatcherKind::kSnapshot;
+  mem::PoolOptions pool;
+  std::string spill_folder = "/tmp";
+  int64_t spill_limit_bytes = int64_t{1} << 40;
+};
+
+inline constexpr int64_t kLeastPoolBytes = int64_t{128} << 20;
+
+/// How far one object has come.
+struct ObjectStatus {
+  std::string name;
+  std::string table;
+  Stage stage = Stage::kPending;
+  int64_t rows_read = 0;
+  int64_t rows_expected = 0;
+  int64_t bytes_read = 0;                      ///< Of the table's values, about.
+  std::optional<sys::Duration> started;        ///< By the engine's clock.
+  std::optional<sys::Duration> hydration_time; ///< Once hydrated: what building it took.
+  std::optional<sys::Duration> time;           ///< Once hydrated: since it was created.
+  std::optional<delta::Time> frontier;         ///< Once hydrated: all before it is in, in ms.
+  std::optional<Error> failure;
+};
+
+/// Everything is charged to one budget, the program itself included; what does not fit is in an
+/// unlinked file of the spill folder.
+///
+/// Threads: statuses(), counters() and usage any; the rest one.
+class Engine {
+ public:
+  /// Errors: of sys::OpenScratchFile and mem::Pool::Make; kInvalid for less memory than the process
+  ///         holds already.
+  static Result<std::unique_ptr<Engine>> Make(const EngineOptions& options, sys::Clock& clock);
+  ~Engine();
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
+
+  mem::BlockAllocator& blocks() { return blocks_; }
+
+  /// Errors: kInvalid when there is one of that name.
+  Status AddSource(const std::string& name, std::unique_ptr<feed::Source> source);
+  /// Whether its ticks are applied. Errors: kNotFound.
+  Status PauseSource(const std::string& name, bool paused);
+  /// Errors: kNotFound; kInvalid while objects read it.
+  Status DropSource(const std::string& name);
+  /// `plan.table` is "table", or "source.table" where several sources have it.
+  /// Errors: kNotFound for table or column; kInvalid when there is an object of that name.
+  Status AddIndex(IndexPlan plan);
+  /// Errors: kNotFound.
+  Status DropIndex(const std::string& name);
+
+  /// Hydrates what is pending, object by object or together: those of one table share a scan. One
+  /// that fails does not keep the others from it.
+  /// Errors: the first failure; kCancelled when `stop` was asked for.
+  Result<BuildTimes> Hydrate(const sys::Stop& stop);
+  /// Applies every tick whose time has come to what is hydrated.
+  /// Errors: the first failure of an object, which is failed then; the others have the tick.
+  Status ApplyDueTicks();
+  /// Applies ticks as their time comes, until `stop` is asked for. Errors: of ApplyDueTicks().
+  Status Follow(const sys::Stop& stop);
+
+  std::vector<ObjectStatus> statuses() const;
+  /// Null if there is none of that name.
+  const Index* FindIndex(const std::string& name) const;
+  mem::PoolCounters counters() const { return pool_->counters(); }
+  const mem::Budget& budget() const { return budget_; }
+
+ private:
+  struct SourceEntry {
+    std::unique_ptr<feed::Source> source;
+    sys::Duration created{0};
+    std::optional<sys::Duration> paused;  // Since when.
+    int64_t ticks = 0;  // Applied.
+  };
+  struct Object {
+    std::unique_ptr<Index> index;
+    std::string source;
+    std::string table;
+    const feed::SourceTable* rows = nullptr;
+    sys::Duration created{0};
+    std::optional<sys::Duration> time;
+  };
+  struct FoundTable {
+    std::string source;
+    std::string table;
+    const feed::SourceTable* rows = nullptr;
+  };
+
+  Engine(const EngineOptions& options, sys::Clock& clock);
+  Status Start();
+  Result<FoundTable> FindTable(const std::string& name) const;
+  std::vector<Object*> NextGroup();
+  Status HydrateGroup(const std::vector<Object*>& group, const sys::Stop& stop, BuildTimes& times);
+  std::optional<sys::Duration> NextTickTime() const;
+  Status ApplyTick(const std::string& name, SourceEntry& entry);
+
+  const EngineOptions options_;
+  sys::Clock& clock_;
+  mem::Budget budget_;
+  mem::Budget pool_budget_;
+  mem::Charge program_;
+  mem::BlockAllocator blocks_;
+  mem::Frames frames_;
+  std::unique_ptr<mem::Pool> pool_;
+  mutable std::mutex mutex_;  // Guards the maps' shape and Object::time, for statuses().
+  std::map<std::string, SourceEntry> sources_;
+  std::vector<std::unique_ptr<Object>> objects_;  // As they were created.
+};
+
+}  // namespace weir::hydrate

@@ -1,0 +1,238 @@
+#include "weir/hydrate/engine.h"
+
+#include "tests/support/folder.h"
+#include "weir/feed/tpch_source.h"
+#include "weir/feed/tpch_ticks.h"
+#include "weir/sys/hash.h"
+#include "weir/sys/process.h"
+
+namespace weir::hydrate {
+namespace {
+
+constexpr double kScaleFactor = 0.01;
+constexpr uint64_t kSeed = 3;
+
+const std::vector<IndexPlan> kIndexes = {
+    {"orders_by_key", "orders", {"o_orderkey"}},
+    {"lines_by_order", "lineitem", {"l_orderkey"}},
+    {"customers_by_nation", "customer", {"c_nationkey"}},
+    {"lines_by_part", "lineitem", {"l_partkey", "l_suppkey"}},
+    {"orders_by_customer", "orders", {"o_custkey"}},
+};
+
+class EngineTest : public testing::Test {
+ protected:
+  EngineOptions Options() {
+    EngineOptions options;
+    options.spill_folder = folder_.path();
+    options.pool.reserve_bytes = 1 << 20;
+    return options;
+  }
+  static std::unique_ptr<feed::Source> Tpch(std::optional<sys::Duration> tick_interval = {}) {
+    return feed::NewTpchSource(
+        {.scale_factor = kScaleFactor, .seed = kSeed, .tick_interval = tick_interval});
+  }
+  std::unique_ptr<Engine> MakeEngine(const EngineOptions& options,
+                                     std::optional<sys::Duration> tick_interval = {}) {
+    auto engine = Engine::Make(options, clock_).value();
+    EXPECT_TRUE(engine->AddSource("tpch", Tpch(tick_interval)).ok());
+    for (const IndexPlan& plan : kIndexes) EXPECT_TRUE(engine->AddIndex(plan).ok());
+    return engine;
+  }
+
+  // The digest that an index of `table` should have after some ticks, from the generator alone.
+  Index::Digest Expected(const Index& index, feed::TpchTable table, int64_t tick_count = 0) {
+    const feed::TpchGenerator generator(kScaleFactor, kSeed);
+    feed::TpchTicks ticks(generator, kSeed);
+    std::map<int64_t, uint64_t> versions;
+    for (int64_t at = 0; at < tick_count; ++at) {
+      const feed::TpchTick tick = ticks.Next();
+      versions[tick.unit] = tick.new_version;
+    }
+    const bool changes =
+        table == feed::TpchTable::kOrders || table == feed::TpchTable::kLineitem;
+    std::vector<table::ColumnBuilder> builders;
+    for (const auto& column : feed::TpchSchema(table).columns) {
+      builders.emplace_back(column.type, blocks_);
+    }
+    for (int64_t unit = 0; unit < generator.UnitCount(table); ++unit) {
+      const bool changed = changes && versions.contains(unit);
+      generator.Append(table, unit, unit + 1, changed ? versions[unit] : 0, builders);
+    }
+    table::Batch batch;
+    batch.row_count = builders[0].length();
+    for (auto& builder : builders) batch.columns.push_back(builder.Finish());
+    table::EncodedRows rows(blocks_);
+    index.codec().Encode(batch, 0, batch.row_count, rows);
+    Index::Digest digest;
+    for (int64_t at = 0; at < rows.row_count; ++at) digest.sum += sys::Xxh3(rows.row(at));
+    digest.rows = rows.row_count;
+    return digest;
+  }
+  static feed::TpchTable TableOf(const IndexPlan& plan) {
+    if (plan.table == "orders") return feed::TpchTable::kOrders;
+    return plan.table == "customer" ? feed::TpchTable::kCustomer : feed::TpchTable::kLineitem;
+  }
+  void ExpectAllRight(Engine& engine, int64_t ticks, delta::Time time) {
+    for (const IndexPlan& plan : kIndexes) {
+      const Index& index = *engine.FindIndex(plan.name);
+      const auto digest = index.DigestAt(time);
+      ASSERT_TRUE(digest.ok()) << digest.error().message;
+      EXPECT_TRUE(digest.value() == Expected(index, TableOf(plan), ticks)) << plan.name;
+    }
+  }
+
+  test::TempFolder folder_;
+  sys::ManualClock clock_;
+  sys::Stop stop_;
+  mem::Budget budget_{"test", mem::kUnlimited};
+  mem::BlockAllocator blocks_{budget_, 0};
+};
+
+// Goal: the same indexes, whatever builds them, on how many workers, how many at a time, in how much
+//       memory.
+TEST_F(EngineTest, HydratesWhatItIsAskedFor) {
+  const int64_t program_bytes = sys::ReadProcessUsage().anonymous_bytes;
+  for (const auto batcher : {delta::BatcherKind::kSnapshot, delta::BatcherKind::kLegacy}) {
+    for (const int workers : {1, 3}) {
+      for (const int concurrency : {0, 1, 2}) {
+        EngineOptions options = Options();
+        options.batcher = batcher;
+        options.worker_count = workers;
+        options.concurrency = concurrency;
+        const bool tight = batcher == delta::BatcherKind::kSnapshot;
+        if (tight) options.memory_bytes = program_bytes + (40 << 20);
+        const auto engine = MakeEngine(options);
+        for (const ObjectStatus& status : engine->statuses()) {
+          EXPECT_EQ(status.stage, Stage::kPending);
+          EXPECT_FALSE(status.started.has_value());
+        }
+        const auto times = engine->Hydrate(stop_);
+        ASSERT_TRUE(times.ok()) << times.error().message;
+        EXPECT_GT(times.value().encode.count(), 0);
+        ExpectAllRight(*engine, 0, 0);
+        for (const ObjectStatus& status : engine->statuses()) {
+          EXPECT_EQ(status.stage, Stage::kHydrated) << status.name;
+          EXPECT_EQ(status.rows_read, status.rows_expected) << status.name;
+          EXPECT_EQ(status.frontier, delta::Time{1});
+          EXPECT_TRUE(status.time.has_value() && status.hydration_time.has_value());
+        }
+        if (tight) {
+          EXPECT_LE(engine->budget().peak_bytes(), options.memory_bytes);
+        }
+      }
+    }
+  }
+}
+
+// Goal: after any number of ticks, indexes hold what the source would say now.
+TEST_F(EngineTest, TicksAreAppliedWhenTheirTimeComes) {
+  for (const int workers : {1, 3}) {
+    EngineOptions options = Options();
+    options.worker_count = workers;
+    const auto engine = MakeEngine(options, std::chrono::milliseconds(100));
+    ASSERT_TRUE(engine->Hydrate(stop_).ok());
+    clock_.Advance(std::chrono::milliseconds(99));
+    ASSERT_TRUE(engine->ApplyDueTicks().ok());
+    ExpectAllRight(*engine, 0, 0);
+    int64_t ticks = 0;
+    for (const int64_t more : {1, 4, 300}) {
+      ticks += more;
+      clock_.Advance(std::chrono::milliseconds(100) * more);
+      const auto applied = engine->ApplyDueTicks();
+      ASSERT_TRUE(applied.ok()) << applied.error().message;
+      const auto time = static_cast<delta::Time>(100 * ticks);
+      ExpectAllRight(*engine, ticks, time);
+      for (const ObjectStatus& status : engine->statuses()) {
+        EXPECT_EQ(status.frontier, time + 1) << status.name;
+      }
+    }
+    // What was taken away is forgotten, not kept beside what replaced it.
+    const Index& lines = *engine->FindIndex("lines_by_order");
+    EXPECT_LT(lines.update_count(), lines.DigestAt(100 * static_cast<delta::Time>(ticks))
+                                            .value()
+                                            .rows + 305 * 14);
+  }
+}
+
+TEST_F(EngineTest, APausedSourceCatchesUpWithNothing) {
+  const auto engine = MakeEngine(Options(), std::chrono::milliseconds(100));
+  ASSERT_TRUE(engine->Hydrate(stop_).ok());
+  clock_.Advance(std::chrono::milliseconds(250));
+  ASSERT_TRUE(engine->PauseSource("tpch", true).ok());
+  ASSERT_TRUE(engine->ApplyDueTicks().ok());
+  ExpectAllRight(*engine, 0, 0);
+  clock_.Advance(std::chrono::seconds(100));
+  ASSERT_TRUE(engine->PauseSource("tpch", false).ok());
+  ASSERT_TRUE(engine->ApplyDueTicks().ok());
+  ExpectAllRight(*engine, 2, 200);
+  EXPECT_EQ(engine->PauseSource("other", true).error().code, Code::kNotFound);
+}
+
+TEST_F(EngineTest, FollowEndsWhenItIsAsked) {
+  const auto engine = MakeEngine(Options(), std::chrono::milliseconds(100));
+  ASSERT_TRUE(engine->Hydrate(stop_).ok());
+  stop_.Ask();
+  EXPECT_TRUE(engine->Follow(stop_).ok());
+  EXPECT_EQ(engine->AddIndex({"late", "orders", {"o_orderkey"}}).ok(), true);
+  EXPECT_EQ(engine->Hydrate(stop_).error().code, Code::kCancelled);
+  EXPECT_EQ(engine->statuses().back().stage, Stage::kFailed);
+}
+
+TEST_F(EngineTest, NamesThatAreNotThereOrThereAlready) {
+  const auto engine = MakeEngine(Options());
+  const auto message = [](Status status) {
+    return status.ok() ? std::string() : std::move(status).error().message;
+  };
+  EXPECT_EQ(message(engine->AddIndex({"a", "order", {"o_orderkey"}})),
+            "index a: there is no table order; the sources have: region nation supplier part "
+            "partsupp customer orders lineitem");
+  EXPECT_EQ(message(engine->AddIndex({"a", "orders", {"o_key"}})),
+            "index a: table orders has no column o_key");
+  EXPECT_EQ(message(engine->AddIndex({"orders_by_key", "orders", {"o_orderkey"}})),
+            "index orders_by_key exists already; drop it first or choose another name");
+  EXPECT_EQ(message(engine->AddSource("tpch", Tpch())),
+            "source tpch exists already; drop it first or choose another name");
+  EXPECT_EQ(message(engine->DropSource("tpch")),
+            "source tpch is read by orders_by_key; drop that first");
+  EXPECT_EQ(message(engine->DropIndex("a")), "there is no index a");
+  ASSERT_TRUE(engine->AddSource("more", Tpch()).ok());
+  EXPECT_EQ(message(engine->AddIndex({"a", "orders", {"o_orderkey"}})),
+            "index a: table orders is in the sources more and tpch; write more.orders");
+  EXPECT_TRUE(engine->AddIndex({"a", "more.orders", {"o_orderkey"}}).ok());
+  EXPECT_TRUE(engine->DropIndex("a").ok());
+  EXPECT_TRUE(engine->DropSource("more").ok());
+  EXPECT_EQ(message(engine->DropSource("more")), "there is no source more");
+}
+
+TEST_F(EngineTest, LessMemoryThanTheProgramTakesIsRefused) {
+  EngineOptions options = Options();
+  options.memory_bytes = 1 << 20;
+  const auto engine = Engine::Make(options, clock_);
+  ASSERT_FALSE(engine.ok());
+  EXPECT_EQ(engine.error().code, Code::kInvalid);
+}
+
+// What does not fit on the device fails; what does is there.
+TEST_F(EngineTest, AnObjectThatFindsNoRoomFailsAlone) {
+  EngineOptions options = Options();
+  options.memory_bytes = sys::ReadProcessUsage().anonymous_bytes + (24 << 20);
+  options.spill_limit_bytes = 16 << 20;
+  options.concurrency = 1;
+  auto engine = Engine::Make(options, clock_).value();
+  ASSERT_TRUE(engine->AddSource("tpch",
+                                feed::NewTpchSource({.scale_factor = 0.2, .seed = kSeed, .tick_interval = {}}))
+                  .ok());
+  ASSERT_TRUE(engine->AddIndex({"lines", "lineitem", {"l_orderkey"}}).ok());
+  ASSERT_TRUE(engine->AddIndex({"nations", "nation", {"n_nationkey"}}).ok());
+  const auto times = engine->Hydrate(stop_);
+  ASSERT_FALSE(times.ok());
+  EXPECT_EQ(times.error().code, Code::kExhausted) << times.error().message;
+  const auto statuses = engine->statuses();
+  EXPECT_EQ(statuses[0].stage, Stage::kFailed);
+  EXPECT_EQ(statuses[0].failure.value().code, Code::kExhausted);
+  EXPECT_EQ(statuses[1].stage, Stage::kHydrated);
+}
+
+}  // namespace
+}  // namespace weir::hydrate
