@@ -47,7 +47,7 @@ Result<extract::ExportJob> JobOf(const config::Config& config, const config::Exp
   job.parquet.level = one.compression_level;
   job.parquet.row_group_raw_bytes = one.row_groups.raw_bytes;
   job.parquet.row_group_rows = one.row_groups.rows.value_or(job.parquet.row_group_rows);
-  if (!one.row_groups.encoded_bound) job.parquet.row_group_held_bytes = INT64_MAX;
+  if (!one.row_groups.encoded_bound) job.parquet.row_group_encoded_bytes = INT64_MAX;
   job.options.skip_empty = one.skip_empty;
   job.options.max_file_bytes = one.max_file_bytes;
   ApplyTuning(one.tuning, job);

@@ -9,7 +9,7 @@
 namespace weir::app {
 
 /// Freed blocks kept warm: a few batches and pages. More of them raise peak memory by as much.
-inline constexpr int64_t kKeptBytes = 16 << 20;
+inline constexpr int64_t kKeptBytes = 12 << 20;
 
 struct Workshop {
   sys::RealClock clock;

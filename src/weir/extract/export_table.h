@@ -19,7 +19,7 @@ namespace weir::extract {
 /// Bytes of the COPY stream: in a batch; received ahead of the decoder at most; given to it at
 /// once.
 inline constexpr int64_t kBatchBytes = 4 << 20;
-inline constexpr int64_t kAheadBytes = 4 << 20;
+inline constexpr int64_t kAheadBytes = 2 << 20;
 inline constexpr int64_t kBlockBytes = 512 << 10;
 
 /// What to do with a row over max_batch_bytes, which is then a batch of its own. Batches of several

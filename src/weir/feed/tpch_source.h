@@ -10,8 +10,8 @@ struct TpchSourceOptions {
   std::optional<sys::Duration> tick_interval;
 };
 
-/// Tables are in the order of their keys. Each tick takes an order and its lineitems away and brings
-/// another version of them: see TpchTicks.
+/// Tables are in the order of their keys. Each tick takes an order and its lineitems away and
+/// brings another version of them: see TpchTicks.
 std::unique_ptr<Source> NewTpchSource(const TpchSourceOptions& options);
 
 }  // namespace weir::feed

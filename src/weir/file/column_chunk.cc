@@ -103,10 +103,13 @@ class TypedChunkWriter final : public ColumnChunkWriter {
     }
   }
 
+  int64_t encoded_bytes() const override {
+    return pager_->total_compressed_bytes_written() + waiting_bytes_;
+  }
   // The pager keeps its pages in a stream that doubles as it grows.
   int64_t held_bytes() const override {
     const auto written = static_cast<uint64_t>(pager_->total_compressed_bytes_written());
-    return static_cast<int64_t>(std::bit_ceil(written)) + waiting_bytes_;
+    return static_cast<int64_t>(std::bit_ceil(written)) + waiting_bytes_ + page_.capacity();
   }
 
   int64_t Close() override {

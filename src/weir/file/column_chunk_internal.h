@@ -35,7 +35,9 @@ class ColumnChunkWriter {
 
   /// Appends every row of `column`, which has the type of the leaf, or is a list of it.
   virtual void Append(const table::ColumnData& column) = 0;
-  /// Memory that finished pages take until Close().
+  /// Bytes of finished pages, compressed.
+  virtual int64_t encoded_bytes() const = 0;
+  /// Memory that all its pages take, the open one included.
   virtual int64_t held_bytes() const = 0;
   /// Writes what is left, then the chunk to the file; gives its bytes before compression.
   virtual int64_t Close() = 0;

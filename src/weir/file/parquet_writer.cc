@@ -24,7 +24,7 @@ namespace weir::file {
 namespace {
 
 // All open pages together. PostgreSQL has at most 1,600 columns.
-constexpr int64_t kPagesBytes = 16 << 20;
+constexpr int64_t kPagesBytes = 12 << 20;
 constexpr int64_t kLeastPageBytes = 8 << 10;
 constexpr int64_t kMostPageBytes = 512 << 10;
 
@@ -188,9 +188,13 @@ void ParquetWriter::OpenGroup() {
 bool ParquetWriter::GroupIsFull() const {
   if (group_raw_bytes_ >= options_.row_group_raw_bytes) return true;
   if (group_rows_ >= options_.row_group_rows) return true;
+  int64_t encoded_bytes = 0;
   int64_t held_bytes = 0;
-  for (const auto& chunk : chunks_) held_bytes += chunk->held_bytes();
-  return held_bytes >= options_.row_group_held_bytes;
+  for (const auto& chunk : chunks_) {
+    encoded_bytes += chunk->encoded_bytes();
+    held_bytes += chunk->held_bytes();
+  }
+  return std::max(encoded_bytes, held_bytes / 5 * 3) >= options_.row_group_encoded_bytes;
 }
 
 // Each column's values leave memory as soon as they are encoded.

@@ -17,8 +17,8 @@ struct ParquetOptions {
 
   /// A row group ends at the first of: this many bytes of values, ...
   int64_t row_group_raw_bytes = 128 << 20;
-  /// ... or this much memory for its encoded pages, ...
-  int64_t row_group_held_bytes = 24 << 20;
+  /// ... or this many encoded bytes held in memory, or 5/3 of that in pages finished and not, ...
+  int64_t row_group_encoded_bytes = 24 << 20;
   /// ... or this many rows.
   int64_t row_group_rows = 10'000'000;
 };
@@ -32,7 +32,7 @@ inline constexpr int kDefaultZstdLevel = 1;
 /// Layout:  data pages of v1, statistics and page index on columns of values up to 256 bytes on
 ///          average (and none on a value over 4 KiB), weir.schema = `schema_json`.
 /// Memory:  charged to `blocks`: one row group encoded, one page per column; pages shrink as
-///          columns grow in number, so that all of them together stay near 16 MiB.
+///          columns grow in number, so that all of them together stay near 12 MiB.
 /// Requires: `files` and `blocks` outlive the writer.
 Result<std::unique_ptr<TableWriter>> NewParquetWriter(sys::Files& files, const std::string& path,
                                                       const std::string& relative_path,

@@ -300,7 +300,7 @@ TEST_F(ParquetWriterTest, RowGroupsEndAtTheirBounds) {
   options.row_group_raw_bytes = 400'000;
   EXPECT_EQ(groups(options), (Rows{400, 400, 200}));
   options = {};
-  options.row_group_held_bytes = 100'000;  // The page being filled is not encoded yet.
+  options.row_group_encoded_bytes = 100'000;  // The page being filled is not encoded yet.
   const Rows encoded = groups(options);
   EXPECT_GE(encoded.size(), 2U);
   EXPECT_LE(encoded[0], 700);

@@ -61,6 +61,7 @@ class Engine {
 
   /// Errors: kInvalid when there is one of that name.
   Status AddSource(const std::string& name, std::unique_ptr<feed::Source> source);
+  bool HasSource(const std::string& name) const { return sources_.contains(name); }
   /// Whether its ticks are applied. Errors: kNotFound.
   Status PauseSource(const std::string& name, bool paused);
   /// Errors: kNotFound; kInvalid while objects read it.

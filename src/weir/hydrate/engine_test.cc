@@ -89,8 +89,8 @@ class EngineTest : public testing::Test {
   mem::BlockAllocator blocks_{budget_, 0};
 };
 
-// Goal: the same indexes, whatever builds them, on how many workers, how many at a time, in how much
-//       memory.
+// Goal: the same indexes, whatever builds them, on how many workers, how many at a time, in how
+//       much memory.
 TEST_F(EngineTest, HydratesWhatItIsAskedFor) {
   const int64_t program_bytes = sys::ReadProcessUsage().anonymous_bytes;
   for (const auto batcher : {delta::BatcherKind::kSnapshot, delta::BatcherKind::kLegacy}) {
@@ -220,8 +220,10 @@ TEST_F(EngineTest, AnObjectThatFindsNoRoomFailsAlone) {
   options.spill_limit_bytes = 16 << 20;
   options.concurrency = 1;
   auto engine = Engine::Make(options, clock_).value();
-  ASSERT_TRUE(engine->AddSource("tpch",
-                                feed::NewTpchSource({.scale_factor = 0.2, .seed = kSeed, .tick_interval = {}}))
+  ASSERT_TRUE(engine
+                  ->AddSource("tpch", feed::NewTpchSource({.scale_factor = 0.2,
+                                                           .seed = kSeed,
+                                                           .tick_interval = {}}))
                   .ok());
   ASSERT_TRUE(engine->AddIndex({"lines", "lineitem", {"l_orderkey"}}).ok());
   ASSERT_TRUE(engine->AddIndex({"nations", "nation", {"n_nationkey"}}).ok());

@@ -33,7 +33,8 @@ struct RowsChange {
 /// A table's rows by some of its columns, in one spine per worker.
 ///
 /// Threads: each shard is its worker's until the index is hydrated; then any thread reads, while
-///          nobody changes it. Stage, rows, times and failure may be looked at by any thread at any time.
+///          nobody changes it. Stage, rows, times and failure may be looked at by any thread at any
+///          time.
 class Index {
  public:
   /// Errors: kNotFound names a key column that the table does not have.

@@ -21,9 +21,12 @@ bool CopyBlock::full() const {
 
 std::span<uint8_t> CopyBlock::Room() {
   buffer_.Reserve(std::max(full_bytes_, 4 * kLeastRoom));
-  // One long message grows the block as its bytes come, not as its length promises.
-  if (whole_ == 0 && buffer_.capacity() - buffer_.size() < kLeastRoom) {
-    buffer_.Reserve(buffer_.capacity() + buffer_.capacity() / 2);
+  // A message longer than that grows the block to its length, but by no more than kMostTrusted
+  // ahead of the bytes that came: the length is only a promise.
+  if (whole_ == 0 && buffer_.size() >= kHeaderBytes &&
+      buffer_.capacity() - buffer_.size() < kLeastRoom) {
+    const int64_t promised = std::max(MessageBytes(0), buffer_.size()) + kLeastRoom;
+    buffer_.Reserve(std::min(promised, buffer_.capacity() + kMostTrusted));
   }
   return {buffer_.data() + buffer_.size(),
           static_cast<size_t>(buffer_.capacity() - buffer_.size())};

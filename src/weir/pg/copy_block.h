@@ -7,7 +7,8 @@ namespace weir::pg {
 
 /// Whole messages, one after another in one buffer, and at most the begin of one more.
 ///
-/// Memory:  full_bytes, or one message if that is longer; charged past the budget's limit.
+/// Memory:  full_bytes, or one message if that is longer (of which no more than 8 MiB are taken
+///          before its bytes come); charged past the budget's limit.
 /// Threads: one at a time.
 class CopyBlock {
  public:
@@ -56,6 +57,7 @@ class CopyBlock {
 
  private:
   static constexpr int64_t kLeastRoom = 16 << 10;
+  static constexpr int64_t kMostTrusted = 8 << 20;
   static constexpr int64_t kTrailerBytes = 2;
 
   int64_t MessageBytes(int64_t at) const;
