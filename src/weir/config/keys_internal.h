@@ -35,10 +35,6 @@ extern const BlockKind kTuningBlock;
 /// All of them.
 std::span<const BlockKind* const> BlockKinds();
 
-/// Insertions, deletions, changes and swaps of neighbours that lead from one text to the other,
-/// case ignored. Cost: O(|a| * |b|).
-size_t EditDistance(std::string_view a, std::string_view b);
-
 /// The key of `kind` with the least distance to `name`; the earlier one of two.
 std::string_view NearestKey(const BlockKind& kind, std::string_view name);
 

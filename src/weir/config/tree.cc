@@ -9,6 +9,7 @@
 #include <optional>
 #include <sstream>
 
+#include "weir/base/utf8.h"
 #include "weir/config/tree_internal.h"
 
 namespace weir::config {
@@ -193,27 +194,18 @@ class TreeBuilder final : public YAML::EventHandler {
   size_t bytes_ = 0;
 };
 
-// Length of the well-formed UTF-8 character at the start of `text`, 0 when there is none.
-size_t CharacterLength(std::string_view text) {
-  const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char lead = byte(0);
-  if (lead < 0x80) return lead >= 0x20 || lead == '\t' || lead == '\n' || lead == '\r' ? 1 : 0;
-  const size_t length = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
-  if (lead < 0xc2 || lead > 0xf4 || text.size() < length) return 0;
-  for (size_t i = 1; i < length; ++i) {
-    if ((byte(i) & 0xc0) != 0x80) return 0;
-  }
-  if (lead == 0xe0 && byte(1) < 0xa0) return 0;  // Overlong.
-  if (lead == 0xed && byte(1) > 0x9f) return 0;  // A surrogate.
-  if (lead == 0xf0 && byte(1) < 0x90) return 0;  // Overlong.
-  if (lead == 0xf4 && byte(1) > 0x8f) return 0;  // Beyond U+10FFFF.
-  return length;
+// Length of the well-formed UTF-8 character at the start of `text`, 0 when there is none or when it
+// is a control character that text does not hold.
+size_t TextCharacterBytes(std::string_view text) {
+  const auto lead = static_cast<unsigned char>(text[0]);
+  const bool control = lead < 0x20 && lead != '\t' && lead != '\n' && lead != '\r';
+  return control ? 0 : CharacterBytes(text);
 }
 
 std::optional<Position> FirstBadCharacter(std::string_view text) {
   Position at{1, 1};
   while (!text.empty()) {
-    const size_t length = CharacterLength(text);
+    const size_t length = TextCharacterBytes(text);
     if (length == 0) return at;
     at.column += 1;
     if (text.front() == '\n') at = {at.line + 1, 1};
