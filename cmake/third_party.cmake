@@ -14,6 +14,14 @@ find_package(nlohmann_json REQUIRED)
 add_library(xxhash INTERFACE)  # Header only, inlined: XXH_INLINE_ALL.
 target_compile_definitions(xxhash INTERFACE XXH_INLINE_ALL)
 
+# Debian's libpg_query has neither CMake nor pkg-config files.
+find_path(PG_QUERY_INCLUDE_DIR pg_query.h REQUIRED)
+find_library(PG_QUERY_LIBRARY pg_query REQUIRED)
+add_library(pg_query UNKNOWN IMPORTED)
+set_target_properties(pg_query PROPERTIES
+  IMPORTED_LOCATION ${PG_QUERY_LIBRARY}
+  INTERFACE_INCLUDE_DIRECTORIES ${PG_QUERY_INCLUDE_DIR})
+
 # Arrow and Parquet come from the pinned pyarrow wheel that tools/setup.sh put into the venv. The
 # wheel has no CMake files, so its libraries are copied beside the binary and imported by full path.
 if(NOT WEIR_WITHOUT_ARROW)

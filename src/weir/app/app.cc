@@ -103,6 +103,7 @@ int RunCommandLine(int argc, char** argv) {
   AddRun(app, action);
   AddExport(app, action);
   AddState(app, action);
+  AddHydrate(app, action);
   AddBench(app, action);
 
   int code = 0;

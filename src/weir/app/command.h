@@ -18,6 +18,7 @@ void AddDemo(CLI::App& app, Action& action);
 void AddExport(CLI::App& app, Action& action);
 void AddRun(CLI::App& app, Action& action);
 void AddState(CLI::App& app, Action& action);
+void AddHydrate(CLI::App& app, Action& action);
 void AddBench(CLI::App& app, Action& action);
 
 /// Prints "weir: <message>" to stderr; gives the error's exit code.

@@ -4,6 +4,8 @@
 
 #include <charconv>
 
+#include "weir/base/units.h"
+
 namespace weir::app {
 
 FlagCheck AtLeast(int64_t least) {
@@ -16,6 +18,13 @@ FlagCheck AtLeast(int64_t least) {
     }
     const bool good = parsed.ec == std::errc() && parsed.ptr == end && number >= least;
     return good ? "" : fmt::format("'{}' is not a whole number of {} or more", text, least);
+  };
+}
+
+FlagCheck ByteSize() {
+  return [](const std::string& text) -> std::string {
+    const auto size = ParseByteSize(text);
+    return size.ok() ? "" : size.error().message;
   };
 }
 

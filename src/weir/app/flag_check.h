@@ -12,6 +12,9 @@ using FlagCheck = std::function<std::string(const std::string&)>;
 /// Of a whole number of `least` or more.
 FlagCheck AtLeast(int64_t least);
 
+/// Of a size in bytes: "512MiB".
+FlagCheck ByteSize();
+
 /// Of text that is more than spaces.
 FlagCheck NotEmpty();
 

@@ -47,7 +47,8 @@ Status Engine::Start() {
   const int64_t program_bytes = sys::ReadProcessUsage().anonymous_bytes;
   auto program = mem::Charge::Take(budget_, program_bytes);
   if (!program.ok()) {
-    return Fail(Code::kInvalid, "{} of memory are less than the program takes by itself ({})",
+    return Fail(Code::kUsage,
+                "{} of memory are less than the program takes by itself ({}); give it more",
                 FormatBytes(options_.memory_bytes), FormatBytes(program_bytes));
   }
   program_ = std::move(program).value();

@@ -50,7 +50,7 @@ struct ObjectStatus {
 /// Threads: statuses(), counters() and usage any; the rest one.
 class Engine {
  public:
-  /// Errors: of sys::OpenScratchFile and mem::Pool::Make; kInvalid for less memory than the process
+  /// Errors: of sys::OpenScratchFile and mem::Pool::Make; kUsage for less memory than the process
   ///         holds already.
   static Result<std::unique_ptr<Engine>> Make(const EngineOptions& options, sys::Clock& clock);
   ~Engine();

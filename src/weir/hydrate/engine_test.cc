@@ -210,7 +210,7 @@ TEST_F(EngineTest, LessMemoryThanTheProgramTakesIsRefused) {
   options.memory_bytes = 1 << 20;
   const auto engine = Engine::Make(options, clock_);
   ASSERT_FALSE(engine.ok());
-  EXPECT_EQ(engine.error().code, Code::kInvalid);
+  EXPECT_EQ(engine.error().code, Code::kUsage);
 }
 
 // What does not fit on the device fails; what does is there.

@@ -1,0 +1,162 @@
+// weir hydrate as people run it: a SQL file in, indexes out, the same whatever builds them.
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include <csignal>
+
+#include "tests/support/postgres.h"
+#include "tests/support/program.h"
+
+namespace weir {
+namespace {
+
+using nlohmann::json;
+using test::Ended;
+using test::RunProgram;
+
+class HydrateTest : public testing::Test {
+ protected:
+  Ended Hydrate(const std::string& path, std::vector<std::string> flags = {}) {
+    std::vector<std::string> argv = {WEIR_PROGRAM, "hydrate", path, "--spill-dir", folder_.path()};
+    argv.insert(argv.end(), flags.begin(), flags.end());
+    return RunProgram(argv);
+  }
+  Ended HydrateSql(const std::string& sql, std::vector<std::string> flags = {}) {
+    return Hydrate(folder_.Write("t.sql", sql), std::move(flags));
+  }
+  // What every index holds, by name.
+  static std::map<std::string, std::string> Digests(const Ended& ended) {
+    EXPECT_EQ(ended.code, 0) << ended.err;
+    std::map<std::string, std::string> digests;
+    const json all = json::parse(ended.out);
+    for (const auto& object : all.at("objects")) {
+      EXPECT_EQ(object.at("status"), "hydrated");
+      EXPECT_EQ(object.at("rows"), object.at("rows_expected"));
+      digests[object.at("object")] = object.at("digest");
+    }
+    return digests;
+  }
+
+  test::TempFolder folder_;
+};
+
+// The example of the documentation, on every batcher, at one and at three workers, in memory and
+// out of it.
+TEST_F(HydrateTest, TheExamplesIndexesAreTheSameWhateverBuildsThem) {
+  std::map<std::string, std::string> want;
+  const std::pair<const char*, const char*> kinds[] = {
+      {"auto", "1"},        {"auto", "3"},      {"legacy", "2"}, {"paged", "2"},
+      {"paged_spill", "2"}, {"paged_lz4", "1"}, {"legacy", "1"}};
+  for (const auto& [batcher, workers] : kinds) {
+    const auto digests = Digests(Hydrate(WEIR_EXAMPLES "/tpch_indexes.sql",
+                                         {"--json", "--digest", "--batcher", batcher, "--workers",
+                                          workers, "--memory", "160MiB"}));
+    if (want.empty()) want = digests;
+    EXPECT_EQ(digests, want) << batcher << " " << workers;
+  }
+  EXPECT_EQ(want.size(), 18U);
+  EXPECT_EQ(want["pk_region_regionkey"].substr(0, 2), "5:");
+  EXPECT_EQ(want["pk_orders_orderkey"].substr(0, 7), "150000:");
+}
+
+TEST_F(HydrateTest, SettingsSayWhereTheyComeFrom) {
+  const Ended ended = HydrateSql(
+      "CREATE SOURCE t FROM LOAD GENERATOR TPCH (SCALE FACTOR 0.001); CREATE INDEX ON nation "
+      "(n_name);",
+      {"--json", "--memory", "200MiB"});
+  ASSERT_EQ(ended.code, 0) << ended.err;
+  const json all = json::parse(ended.out);
+  std::map<std::string, json> settings;
+  for (const auto& setting : all.at("settings")) settings[setting.at("name")] = setting;
+  EXPECT_EQ(settings["memory"].at("value"), "200MiB");
+  EXPECT_EQ(settings["memory"].at("origin"), "command line");
+  EXPECT_EQ(settings["spill-handoff"].at("value"), "help");
+  EXPECT_EQ(settings["spill-handoff"].at("origin"), "default");
+  EXPECT_EQ(all.at("objects")[0].at("object"), "nation_n_name_idx");
+  EXPECT_EQ(all.at("objects")[0].at("digest"), nullptr);
+}
+
+// What `weir export` wrote is a source; its index holds what the generator's would.
+TEST_F(HydrateTest, ExportsAreSources) {
+  test::Database db;
+  db.Exec("CREATE TABLE items (id int, name text); "
+          "INSERT INTO items SELECT i, 'name ' || i FROM generate_series(1, 1000) i");
+  const Ended exported =
+      RunProgram({WEIR_PROGRAM, "export", db.url(), "items", "-o", folder_.Path("out"), "--quiet"});
+  ASSERT_EQ(exported.code, 0) << exported.err;
+  const std::string sql = "CREATE SOURCE files FROM PARQUET '" + folder_.Path("out") +
+                          "'; CREATE INDEX by_name ON items (name); "
+                          "CREATE INDEX by_id ON files.\"public.items\" (id);";
+  const auto digests = Digests(HydrateSql(sql, {"--json", "--digest"}));
+  EXPECT_EQ(digests.size(), 2U);
+  for (const auto& [name, digest] : digests) EXPECT_TRUE(digest.starts_with("1000:")) << digest;
+}
+
+TEST_F(HydrateTest, FollowAppliesTicksUntilItIsStopped) {
+  const std::string path = folder_.Write(
+      "t.sql",
+      "CREATE SOURCE t FROM LOAD GENERATOR TPCH (SCALE FACTOR 0.001, TICK INTERVAL '1ms');"
+      "CREATE INDEX lines ON lineitem (l_orderkey);");
+  const std::string out = folder_.Write("out", "");
+  // A shell, so that what was printed before the signal can be waited for.
+  test::Program program({"/bin/sh", "-c",
+                         std::string("exec ") + WEIR_PROGRAM + " hydrate " + path +
+                             " --follow --json --digest > " + out});
+  EXPECT_TRUE(program.Until([&] { return folder_.Read("out").ends_with("}\n"); }));
+  program.Signal(SIGINT);
+  const Ended ended = program.Wait();
+  EXPECT_EQ(ended.code, 130) << ended.err;
+  std::istringstream lines(folder_.Read("out"));
+  std::string first;
+  std::string last;
+  std::getline(lines, first);
+  std::getline(lines, last);
+  const json before = json::parse(first).at("objects")[0];
+  const json after = json::parse(last).at("objects")[0];
+  EXPECT_EQ(before.at("frontier_ms"), 1);
+  EXPECT_GT(after.at("frontier_ms"), 1);
+  EXPECT_NE(before.at("digest"), after.at("digest"));
+}
+
+TEST_F(HydrateTest, MistakesAreOneSentenceWithTheirPlace) {
+  const std::string source = "CREATE SOURCE t FROM LOAD GENERATOR TPCH (SCALE FACTOR 0.001);\n";
+  const auto said = [&](const std::string& sql, int code) {
+    const Ended ended = HydrateSql(sql);
+    EXPECT_EQ(ended.code, code) << ended.err;
+    std::string line = ended.err;
+    EXPECT_EQ(std::count(line.begin(), line.end(), '\n'), 1) << line;
+    const std::string start = "weir: " + folder_.Path("t.sql") + ": ";
+    EXPECT_TRUE(line.starts_with(start)) << line;
+    return line.substr(std::min(line.size(), start.size()));
+  };
+  EXPECT_EQ(said(source + "CREATE INDEX i ON orders (o_key);", 1),
+            "line 2, column 1: index i: table orders has no column o_key\n");
+  EXPECT_TRUE(said(source + "CREATE INDEX i ON order_s (o_key);", 1)
+                  .starts_with("line 2, column 1: index i: there is no table order_s; the sources "
+                               "have: region nation"));
+  EXPECT_TRUE(said(source + "CREATE INDEX i ON orders (o_orderkey", 64)
+                  .starts_with("line 2, column "));
+  EXPECT_TRUE(said("CREATE SOURCE f FROM PARQUET '/nowhere/at/all'", 1)
+                  .starts_with("line 1, column 1: "));
+  const Ended missing = Hydrate("/nowhere.sql");
+  EXPECT_EQ(missing.code, 1);
+  EXPECT_NE(missing.err.find("/nowhere.sql"), std::string::npos);
+  EXPECT_EQ(HydrateSql(source, {"--memory", "lots"}).code, 64);
+  EXPECT_EQ(HydrateSql(source, {"--batcher", "fast"}).code, 64);
+  EXPECT_EQ(HydrateSql(source, {"--memory", "1MiB"}).code, 64);
+}
+
+// What finds no room fails, with a remedy; what does is hydrated, and the exit code tells.
+TEST_F(HydrateTest, AFullSpillFileFailsOneIndex) {
+  const Ended ended = HydrateSql(
+      "CREATE SOURCE t FROM LOAD GENERATOR TPCH (SCALE FACTOR 0.3);"
+      "CREATE INDEX lines ON lineitem (l_orderkey); CREATE INDEX nations ON nation (n_nationkey);",
+      {"--memory", "80MiB", "--spill-limit", "32MiB", "--workers", "1"});
+  EXPECT_EQ(ended.code, 2) << ended.err;
+  EXPECT_NE(ended.out.find("lines    lineitem  failed"), std::string::npos) << ended.out;
+  EXPECT_NE(ended.out.find("nations  nation    hydrated"), std::string::npos) << ended.out;
+}
+
+}  // namespace
+}  // namespace weir
