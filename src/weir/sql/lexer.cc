@@ -8,7 +8,7 @@ namespace {
 constexpr size_t kNoEnd = std::string_view::npos;
 
 bool IsBlank(char c) {
-  return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f' || c == '\v';
+  return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f';
 }
 bool EndsLine(char c) { return c == '\n' || c == '\r'; }
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
@@ -107,15 +107,14 @@ size_t WordBytes(std::string_view text) {
   return Run(text, [](char c) { return BeginsName(c) || IsDigit(c) || c == '$'; });
 }
 
+// Letters after a number are taken with it: it is a mistake, and E in 1E'x' begins no text.
 size_t NumberBytes(std::string_view text) {
-  size_t at = 0;
-  while (at < text.size()) {
-    const char c = text[at];
-    const bool sign = (c == '+' || c == '-') && at > 0 && Lower(text[at - 1]) == 'e';
-    if (!sign && c != '.' && !IsDigit(c) && !BeginsName(c)) break;
-    ++at;
-  }
-  return at;
+  size_t at = Run(text, IsDigit);
+  if (text.substr(at).starts_with('.')) at += 1 + Run(text.substr(at + 1), IsDigit);
+  const std::string_view rest = text.substr(at);
+  const bool sign = rest.size() > 1 && Lower(rest[0]) == 'e' && (rest[1] == '+' || rest[1] == '-');
+  if (sign) at += 2;
+  return at + Run(text.substr(at), [](char c) { return BeginsName(c) || IsDigit(c); });
 }
 
 bool BeginsNumber(std::string_view text) {

@@ -14,7 +14,7 @@ enum class TokenKind : uint8_t {
   kQuotedName,  ///< "name"
   kText,        ///< 'text'
   kOtherText,   ///< E'text' or $tag$text$tag$
-  kNumber,      ///< Digits, and what follows them without a blank.
+  kNumber,      ///< 1, 1.5, .5e-3, and letters that follow at once.
   kSymbol,      ///< Any other byte.
   kEnd,         ///< The text has ended.
 };
