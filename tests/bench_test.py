@@ -109,6 +109,25 @@ class Bench(unittest.TestCase):
         self.assertEqual(cells["throttle_0"]["slept_ms"], "0")
         self.assertIn("planned sleep ms", done.stdout)
 
+    def test_hydrate_builds_the_same_indexes_on_every_rung(self):
+        folder = self.folder / "hydrate"
+        flags = ["--scale-factor", "0.01", "--trials", "1", "--rungs", "legacy,auto,paged_lz4",
+                 "--pressures", "0,4", "--out", folder]
+        ended = weir("bench", "hydrate", *flags)
+        self.assertEqual(ended.returncode, 0, ended.stderr)
+        cells = read_cells(folder)
+        self.assertEqual([(cell["rung"], float(cell["pressure"])) for cell in cells],
+                         [("legacy", 0), ("auto", 0), ("paged_lz4", 0), ("auto", 4),
+                          ("paged_lz4", 4)])
+        self.assertEqual({cell["objects_done"] for cell in cells}, {"18"})
+        self.assertEqual(len({cell["digest"] for cell in cells}), 1)
+        with open(folder / "objects.csv", newline="") as file:
+            objects = list(csv.DictReader(file))
+        self.assertEqual(len(objects), 18 * 5)
+        self.assertEqual({row["flavor"] for row in objects}, {"legacy", "auto", "paged_lz4"})
+        self.assertTrue(all(int(row["time_ns"]) > 0 for row in objects))
+        self.assertIn("span, auto / legacy", ended.stdout)
+
     def test_report_shows_every_rung_and_target(self):
         shown = weir("bench", "report", self.folder)
         self.assertEqual(shown.returncode, 0, shown.stderr)

@@ -1,5 +1,5 @@
-// weir bench extract|throttle|report|compare|digest: measure, resume, show, compare. Named in the
-// plural, because command_bench.cc would be built as a binary of its own.
+// weir bench extract|throttle|hydrate|report|compare|digest: measure, resume, show, compare. Named
+// in the plural, because command_bench.cc would be built as a binary of its own.
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <map>
@@ -14,6 +14,7 @@
 #include "weir/experiment/compare.h"
 #include "weir/experiment/digest.h"
 #include "weir/experiment/extract_cells.h"
+#include "weir/experiment/hydrate_cells.h"
 #include "weir/experiment/report.h"
 #include "weir/experiment/throttle_cells.h"
 
@@ -30,7 +31,7 @@ using experiment::Variant;
 struct LadderFlags {
   int trials = 3;
   std::string url;
-  experiment::Socket socket = experiment::Socket::kTcp;
+  experiment::Socket socket = experiment::Socket::kUnix;
   std::string folder = "weir-bench";
   bool json = false;
 };
@@ -136,20 +137,25 @@ int RunCompare(const std::string& first, const std::string& second) {
   return 0;
 }
 
-void AddLadderFlags(CLI::App* command, LadderFlags& flags) {
+void AddOutputFlags(CLI::App* command, LadderFlags& flags) {
   command->add_option("--trials", flags.trials, "Times that each cell is measured")
       ->check(AtLeast(1))->capture_default_str();
+  command->add_option("--out", flags.folder, "Cells, report, and the data that is measured")
+      ->type_name("DIR")->check(NotEmpty())->capture_default_str();
+  command->add_flag("--json", flags.json, "One JSON object per cell on stdout");
+}
+
+// Of ladders that read a PostgreSQL.
+void AddLadderFlags(CLI::App* command, LadderFlags& flags) {
+  AddOutputFlags(command, flags);
   CLI::Option* const db =
       command->add_option("--db", flags.url, "A PostgreSQL to seed and read; none: a private one")
           ->type_name("URL");
   const std::map<std::string, experiment::Socket> sockets = {{"tcp", experiment::Socket::kTcp},
                                                              {"unix", experiment::Socket::kUnix}};
-  command->add_option("--socket", flags.socket, "How a private one is reached: tcp or unix")
+  command->add_option("--socket", flags.socket, "How a private one is reached: unix or tcp")
       ->transform(CLI::CheckedTransformer(sockets).description(""))
-      ->default_str("tcp")->excludes(db);
-  command->add_option("--out", flags.folder, "Cells, report and the private server's data")
-      ->type_name("DIR")->check(NotEmpty())->capture_default_str();
-  command->add_flag("--json", flags.json, "One JSON object per cell on stdout");
+      ->default_str("unix")->excludes(db);
 }
 
 void AddExtract(CLI::App* bench, Action& action) {
@@ -199,6 +205,62 @@ void AddThrottle(CLI::App* bench, Action& action) {
   });
 }
 
+Status RunHydrateLadder(const LadderFlags& flags, const experiment::HydrateOptions& ladder,
+                        Workshop& workshop) {
+  WEIR_TRY(const std::string folder, experiment::MakeBenchFolder(workshop.files, flags.folder));
+  WEIR_TRY(auto store,
+           experiment::CellStore::Open(workshop.files, folder, experiment::ThisOrigin()));
+  const experiment::HydrateBench bench{folder, sys::JoinPath(folder, "scratch"), workshop.files,
+                                       workshop.clock, workshop.stop};
+  const std::vector<Group> groups = experiment::HydrateGroups(ladder, bench);
+  const auto shown = [&](const Variant& variant, int trial, const Cell* cell) {
+    ShowCell(variant, trial, cell, flags.json);
+  };
+  WEIR_DO(experiment::RunLadder(groups, flags.trials, store, shown, workshop.stop));
+  WEIR_DO(workshop.files.Remove(bench.scratch));
+  const Measurements mine = OfGroups(store.measurements(), groups);
+  WEIR_DO(experiment::WriteReport(workshop.files, folder, mine));
+  if (!flags.json) std::fputs(experiment::ReportText(mine).c_str(), stdout);
+  return Ok();
+}
+
+void AddHydrateLadder(CLI::App* bench, Action& action) {
+  struct Options {
+    LadderFlags flags;
+    experiment::HydrateOptions ladder;
+    std::string order = "shuffled";
+  };
+  CLI::App* command =
+      bench->add_subcommand("hydrate", "The 18 indexes of TPC-H, by batcher and memory");
+  const auto options = std::make_shared<Options>();
+  AddOutputFlags(command, options->flags);
+  command->add_option("--scale-factor", options->ladder.scale_factor, "Of TPC-H")
+      ->check(CLI::Range(0.001, 1000.0))->capture_default_str();
+  command->add_option("--order", options->order, "Of the snapshot's rows: shuffled or generated")
+      ->check(CLI::IsMember({"shuffled", "generated"}))->capture_default_str();
+  command->add_option("--rungs", options->ladder.rungs, "Batchers, divided by commas")
+      ->delimiter(',')
+      ->check(CLI::IsMember({"legacy", "auto", "paged", "paged_spill", "paged_lz4"}))
+      ->capture_default_str();
+  command->add_option("--pressures", options->ladder.pressures,
+                      "Bytes of all indexes / --memory, divided by commas; 0: no bound")
+      ->delimiter(',')->check(CLI::Range(0.0, 1000.0))->capture_default_str();
+  command->add_option("--workers", options->ladder.workers, "Threads of each")
+      ->check(CLI::Range(1, 64))->capture_default_str();
+  command
+      ->add_option("--concurrency", options->ladder.concurrency,
+                   "Objects at a time; 0: what fits")
+      ->check(CLI::Range(0, 1000))->capture_default_str();
+  command->callback([options, &action] {
+    action = [options] {
+      options->ladder.shuffled = options->order == "shuffled";
+      Workshop workshop;
+      const Status done = RunHydrateLadder(options->flags, options->ladder, workshop);
+      return done.ok() ? 0 : Report(done.error(), workshop.stop);
+    };
+  });
+}
+
 }  // namespace
 
 void AddBench(CLI::App& app, Action& action) {
@@ -206,6 +268,7 @@ void AddBench(CLI::App& app, Action& action) {
   bench->require_subcommand(1);
   AddExtract(bench, action);
   AddThrottle(bench, action);
+  AddHydrateLadder(bench, action);
 
   CLI::App* report = bench->add_subcommand("report", "Show a folder of cells; writes report.md");
   const auto folder = std::make_shared<std::string>();

@@ -1,5 +1,6 @@
 // weir hydrate: indexes over sources, built within a memory budget and kept up to date.
 #include <CLI/CLI.hpp>
+#include <atomic>
 #include <cstdio>
 #include <memory>
 #include <thread>
@@ -114,6 +115,35 @@ class HydrationProgress {
   std::thread thread_;
 };
 
+// The most memory of its own that this process was seen to hold, while this lives: looked at every
+// ten milliseconds, because the kernel keeps no such peak without the files that are mapped.
+class AnonymousPeak {
+ public:
+  explicit AnonymousPeak(sys::Clock& clock) : clock_(clock) {
+    if (auto started = sys::StartThread([this] { Run(); }); started.ok()) {
+      thread_ = std::move(started).value();
+    }
+  }
+  ~AnonymousPeak() {
+    done_.Ask();
+    if (thread_.joinable()) thread_.join();
+  }
+  int64_t bytes() const { return std::max(bytes_.load(), sys::ReadProcessUsage().anonymous_bytes); }
+
+ private:
+  void Run() {
+    while (!done_.asked()) {
+      bytes_ = bytes();
+      clock_.Wait(std::chrono::milliseconds(10), done_);
+    }
+  }
+
+  sys::Clock& clock_;
+  sys::Stop done_;
+  std::atomic<int64_t> bytes_{0};
+  std::thread thread_;
+};
+
 using Digests = std::vector<std::pair<std::string, std::string>>;
 
 // Of every hydrated index, at the last time that it can be read at.
@@ -132,14 +162,14 @@ Result<Digests> DigestsOf(const hydrate::Engine& engine) {
 }
 
 Status Show(const Options& options, const hydrate::Engine& engine,
-            const hydrate::BuildTimes& times) {
+            const hydrate::BuildTimes& times, const AnonymousPeak& peak) {
   Digests digests;
   if (options.digest) {
     WEIR_TRY(digests, DigestsOf(engine));
   }
   if (options.json) {
     std::fprintf(stdout, "%s\n",
-                 HydrationJson(engine, times, digests, options.settings).c_str());
+                 HydrationJson(engine, times, digests, options.settings, peak.bytes()).c_str());
   } else if (!options.quiet) {
     std::fputs(StatusText(engine.statuses()).c_str(), stdout);
     for (const auto& [name, digest] : digests) {
@@ -153,6 +183,7 @@ Status Show(const Options& options, const hydrate::Engine& engine,
 Status Hydrate(const Options& options, Workshop& workshop) {
   WEIR_TRY(const hydrate::EngineOptions engine_options, EngineOptionsOf(options));
   WEIR_TRY(const std::string text, workshop.files.Read(options.path, kMostTextBytes));
+  const AnonymousPeak peak(workshop.clock);
   WEIR_TRY(const auto engine, hydrate::Engine::Make(engine_options, workshop.clock));
   WEIR_DO(ApplyStatements(text, workshop.files, *engine), "{}", options.path);
   Result<hydrate::BuildTimes> times = [&] {
@@ -160,11 +191,11 @@ Status Hydrate(const Options& options, Workshop& workshop) {
                                      workshop.clock);
     return engine->Hydrate(workshop.stop);
   }();
-  WEIR_DO(Show(options, *engine, times.ok() ? times.value() : hydrate::BuildTimes{}));
+  WEIR_DO(Show(options, *engine, times.ok() ? times.value() : hydrate::BuildTimes{}, peak));
   if (!times.ok()) return std::move(times).error();
   if (!options.follow) return Ok();
   WEIR_DO(engine->Follow(workshop.stop));
-  return Show(options, *engine, times.value());
+  return Show(options, *engine, times.value(), peak);
 }
 
 int RunHydrateCommand(const Options& options) {

@@ -113,7 +113,7 @@ std::string HydrationProgressText(const std::vector<ObjectStatus>& statuses, sys
 
 std::string HydrationJson(const hydrate::Engine& engine, const hydrate::BuildTimes& times,
                           const std::vector<std::pair<std::string, std::string>>& digests,
-                          const std::vector<Setting>& settings) {
+                          const std::vector<Setting>& settings, int64_t peak_anonymous_bytes) {
   Json json;
   json["objects"] = Json::array();
   for (const ObjectStatus& status : engine.statuses()) {
@@ -129,6 +129,7 @@ std::string HydrationJson(const hydrate::Engine& engine, const hydrate::BuildTim
   json["major_faults"] = usage.major_faults;
   json["peak_rss_bytes"] = usage.peak_rss_bytes;
   json["anonymous_bytes"] = usage.anonymous_bytes;
+  json["peak_anonymous_bytes"] = peak_anonymous_bytes;
   json["charged_bytes"] = engine.budget().used_bytes();
   json["peak_charged_bytes"] = engine.budget().peak_bytes();
   json["pool"] = PoolJson(engine.counters());

@@ -23,8 +23,9 @@ std::string HydrationProgressText(const std::vector<hydrate::ObjectStatus>& stat
                                   sys::Duration now);
 
 /// Everything: objects (with digests by name where there are any), times, memory, pool, settings.
+/// `peak_anonymous_bytes`: of this process, as far as was seen.
 std::string HydrationJson(const hydrate::Engine& engine, const hydrate::BuildTimes& times,
                           const std::vector<std::pair<std::string, std::string>>& digests,
-                          const std::vector<Setting>& settings);
+                          const std::vector<Setting>& settings, int64_t peak_anonymous_bytes);
 
 }  // namespace weir::app

@@ -21,7 +21,8 @@ struct ChildAddress {
 Result<ChildAddress> AddressOf(const pg::Target& target);
 
 /// How both sides of a comparison reach a private server. Over TCP the kernel buffers megabytes; a
-/// Unix socket's 208 KiB tie the server's pace to the scheduler's (docs/benchmarks.md).
+/// Unix socket holds 208 KiB, so that a client which does not read makes the server wait at once
+/// (docs/decisions/copy-stream.md).
 enum class Socket : uint8_t { kTcp, kUnix };
 
 /// The server under measurement: a private one, or the one that --db names.

@@ -72,6 +72,9 @@ constexpr CellKey kKeys[] = {
     {"copy_s"},
     {"codec_s"},
     {"io_s"},
+    {"row_encode_s"},
+    {"seal_s"},
+    {"peak_anonymous_bytes"},
 };
 
 size_t IndexOf(std::string_view key) {

@@ -4,6 +4,7 @@
 
 #include "weir/base/units.h"
 #include "weir/experiment/extract_cells.h"
+#include "weir/experiment/hydrate_cells.h"
 #include "weir/experiment/throttle_cells.h"
 
 namespace weir::experiment {
@@ -58,6 +59,21 @@ std::vector<LadderReport> Ladders() {
         {"temp_files", "temp files"},
         {"jobs_per_s", "neighbour's transactions/s", 1, 1}},
        ThrottleTargets},
+      {"hydrate",
+       {{"pressure", "pressure", 1, 1},
+        {"span_s", "span s", 1, 2},
+        {"geomean_s", "geomean s", 1, 3},
+        {"memory_bytes", "memory MiB", double{kMiB}, 1},
+        {"peak_anonymous_bytes", "peak anonymous MiB", double{kMiB}, 1},
+        {"peak_rss_bytes", "peak RSS MiB", double{kMiB}, 1},
+        {"utime_s", "user s", 1, 2},
+        {"stime_s", "system s", 1, 2},
+        {"decode_s", "decode s", 1, 2},
+        {"row_encode_s", "row encode s", 1, 2},
+        {"exchange_s", "exchange s", 1, 2},
+        {"seal_s", "sort + merge + copy s", 1, 2},
+        {"extent_bytes_written", "spilled MB", kMillion, 1}},
+       HydrateTargets},
   };
 }
 

@@ -19,6 +19,27 @@
 namespace weir::file {
 namespace {
 
+// A full budget says nothing of the file.
+Error ReadError(const std::string& path, const arrow::Status& status) {
+  if (status.IsOutOfMemory()) {
+    return Fail(Code::kExhausted, "'{}' cannot be read: {}; give it more memory", path,
+                status.message());
+  }
+  return Fail(Code::kCorrupt, "'{}' is not a whole Parquet file: {}", path, status.message());
+}
+
+// What reading throws, as an error.
+template <typename Value, typename Read>
+Value CatchThrown(const std::string& path, Read read) {
+  try {
+    return read();
+  } catch (const parquet::ParquetStatusException& thrown) {
+    return ReadError(path, thrown.status());
+  } catch (const parquet::ParquetException& thrown) {
+    return ReadError(path, arrow::Status::Invalid(thrown.what()));
+  }
+}
+
 class ArrowParquetReader final : public ParquetReader {
  public:
   ArrowParquetReader(const std::string& path, mem::BlockAllocator& blocks)
@@ -34,10 +55,6 @@ class ArrowParquetReader final : public ParquetReader {
  private:
   Status Start(int64_t batch_rows, std::optional<int> group);
   Status ReadSchema(const parquet::FileMetaData& metadata);
-  Error Corrupt(std::string_view reason) const {
-    return Fail(Code::kCorrupt, "'{}' is not a whole Parquet file: {}", path_, reason);
-  }
-
   const std::string path_;
   mem::BlockAllocator& blocks_;
   table::ArrowPool pool_;
@@ -48,11 +65,7 @@ class ArrowParquetReader final : public ParquetReader {
 };
 
 Status ArrowParquetReader::Open(int64_t batch_rows, std::optional<int> group) {
-  try {
-    return Start(batch_rows, group);
-  } catch (const parquet::ParquetException& thrown) {
-    return Corrupt(thrown.what());
-  }
+  return CatchThrown<Status>(path_, [&] { return Start(batch_rows, group); });
 }
 
 Status ArrowParquetReader::Start(int64_t batch_rows, std::optional<int> group) {
@@ -64,7 +77,7 @@ Status ArrowParquetReader::Start(int64_t batch_rows, std::optional<int> group) {
   WEIR_DO(ReadSchema(*below->metadata()));
   const int group_count = below->metadata()->num_row_groups();
   if (group.has_value() && *group >= group_count) {
-    return Corrupt(fmt::format("it has {} row groups", group_count));
+    return ReadError(path_, arrow::Status::Invalid("it has ", group_count, " row groups"));
   }
   row_count_ = group.has_value() ? below->metadata()->RowGroup(*group)->num_rows()
                                  : below->metadata()->num_rows();
@@ -72,11 +85,11 @@ Status ArrowParquetReader::Start(int64_t batch_rows, std::optional<int> group) {
   arrow_properties.set_batch_size(batch_rows);
   arrow_properties.set_pre_buffer(false);
   auto made = parquet::arrow::FileReader::Make(&pool_, std::move(below), arrow_properties);
-  if (!made.ok()) return Corrupt(made.status().message());
+  if (!made.ok()) return ReadError(path_, made.status());
   reader_ = std::move(made).ValueUnsafe();
   auto batches = group.has_value() ? reader_->GetRecordBatchReader({*group})
                                    : reader_->GetRecordBatchReader();
-  if (!batches.ok()) return Corrupt(batches.status().message());
+  if (!batches.ok()) return ReadError(path_, batches.status());
   batches_ = std::move(batches).ValueUnsafe();
   return Ok();
 }
@@ -92,12 +105,10 @@ Status ArrowParquetReader::ReadSchema(const parquet::FileMetaData& metadata) {
 
 Result<table::Batch> ArrowParquetReader::Next() {
   std::shared_ptr<arrow::RecordBatch> batch;
-  try {
+  WEIR_DO(CatchThrown<Status>(path_, [&]() -> Status {
     const auto status = batches_->ReadNext(&batch);
-    if (!status.ok()) return Corrupt(status.message());
-  } catch (const parquet::ParquetException& thrown) {
-    return Corrupt(thrown.what());
-  }
+    return status.ok() ? Ok() : Status(ReadError(path_, status));
+  }));
   if (batch == nullptr) return table::Batch{};
   return table::FromArrow(*batch, schema_, blocks_);
 }
@@ -154,13 +165,11 @@ Result<Value> FromFooter(const std::string& path, mem::BlockAllocator& blocks, R
   table::ArrowPool pool(blocks);
   const auto file = arrow::io::ReadableFile::Open(path, &pool);
   if (!file.ok()) return Fail(Code::kNotFound, "cannot open '{}'", path);
-  try {
+  return CatchThrown<Result<Value>>(path, [&]() -> Result<Value> {
     const auto reader =
         parquet::ParquetFileReader::Open(*file, parquet::ReaderProperties(&pool));
     return read(*reader);
-  } catch (const parquet::ParquetException& thrown) {
-    return Fail(Code::kCorrupt, "'{}': {}", path, thrown.what());
-  }
+  });
 }
 
 }  // namespace

@@ -21,12 +21,12 @@ class ParquetReader {
   virtual const table::Schema& schema() const = 0;
   virtual int64_t row_count() const = 0;
   /// The next rows; a batch of none is the end.
-  /// Errors: kCorrupt for bytes that are not what the footer promises.
+  /// Errors: kCorrupt for bytes that are not what the footer promises; kExhausted as when opened.
   virtual Result<table::Batch> Next() = 0;
 };
 
 /// Errors: kNotFound; kCorrupt for what is not a Parquet file; kInvalid for one that weir did not
-///         write.
+///         write; kExhausted when the budget of `blocks` is full.
 /// Requires: `blocks` outlives the reader and its batches.
 Result<std::unique_ptr<ParquetReader>> OpenParquet(const std::string& path, int64_t batch_rows,
                                                    mem::BlockAllocator& blocks);

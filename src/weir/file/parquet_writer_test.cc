@@ -476,6 +476,36 @@ TEST_F(ParquetWriterTest, AFailingDiskGivesItsOwnError) {
   }
 }
 
+// Goal: a budget that is too small to read with is told as such, never as damage to the file.
+TEST_F(ParquetWriterTest, AFullBudgetIsNoDamageToTheFile) {
+  const auto writer = NewWriter(TextSchema());
+  const auto value = [](int64_t row) { return fmt::format("{:0300}", row * 7'919); };
+  for (int batch = 0; batch < 4; ++batch) ASSERT_TRUE(writer->Write(TextBatch(500, value)).ok());
+  ASSERT_TRUE(writer->Finish().ok());
+  int exhausted = 0;
+  bool enough = false;
+  for (int64_t limit = 1 << 10; !enough; limit += limit / 4) {
+    ASSERT_LT(limit, int64_t{1} << 30);
+    mem::Budget budget("small", limit);
+    mem::BlockAllocator blocks(budget, 0);
+    const auto read = [&]() -> Status {
+      WEIR_TRY([[maybe_unused]] const auto sizes,
+               RowGroupSizes(folder_.Path("t.parquet"), blocks));
+      WEIR_TRY(const auto reader, OpenRowGroup(folder_.Path("t.parquet"), 0, 100, blocks));
+      while (true) {
+        WEIR_TRY(const table::Batch batch, reader->Next());
+        if (batch.row_count == 0) return Ok();
+      }
+    }();
+    enough = read.ok();
+    if (enough) continue;
+    ++exhausted;
+    EXPECT_EQ(read.error().code, Code::kExhausted) << limit << ": " << read.error().message;
+    EXPECT_EQ(budget.used_bytes(), 0);
+  }
+  EXPECT_GT(exhausted, 5);
+}
+
 // Goal: a budget of any size is either enough, or full with kExhausted; memory comes back.
 TEST_F(ParquetWriterTest, AFullBudgetIsExhaustedAndLeaksNothing) {
   int exhausted = 0;

@@ -35,7 +35,7 @@ Engine::Engine(const EngineOptions& options, sys::Clock& clock)
       blocks_(budget_, kKeptBytes),
       frames_(pool_budget_, kAddresses) {}
 
-Engine::~Engine() = default;
+Engine::~Engine() { budget_.SetReclaimer(nullptr); }
 
 Result<std::unique_ptr<Engine>> Engine::Make(const EngineOptions& options, sys::Clock& clock) {
   std::unique_ptr<Engine> engine(new Engine(options, clock));
@@ -58,6 +58,8 @@ Status Engine::Start() {
     store = std::make_unique<mem::ExtentStore>(std::move(file), options_.spill_limit_bytes);
   }
   WEIR_TRY(pool_, mem::Pool::Make(frames_, std::move(store), options_.pool));
+  // Whatever else needs memory: pages can go to the spill file, decoded rows cannot.
+  budget_.SetReclaimer(pool_.get());
   return Ok();
 }
 
