@@ -204,13 +204,27 @@ const RungCells* At(const std::vector<RungCells>& rungs, std::string_view rung, 
   return nullptr;
 }
 
+// The median over the trials of the sum of some keys.
+std::optional<double> MedianOfSum(const RungCells* rung,
+                                  const std::vector<std::string_view>& keys) {
+  if (rung == nullptr) return std::nullopt;
+  std::vector<double> sums;
+  for (const Cell* cell : rung->cells) {
+    double sum = 0;
+    for (const std::string_view key : keys) sum += cell->Number(key).value_or(0);
+    sums.push_back(sum);
+  }
+  const auto spread = SpreadOf(std::move(sums));
+  return spread ? std::optional(spread->median) : std::nullopt;
+}
+
 TargetLine RatioLine(std::string measure, const RungCells* rung, const RungCells* floor,
-                     std::string_view key, double limit) {
+                     const std::vector<std::string_view>& keys, double limit) {
   TargetLine line{std::move(measure), "", fmt::format("at most {:.2f}", limit), "not measured"};
-  const auto ours = rung == nullptr ? std::nullopt : rung->Of(key);
-  const auto theirs = floor == nullptr ? std::nullopt : floor->Of(key);
-  if (!ours || !theirs || theirs->median == 0) return line;
-  const double ratio = ours->median / theirs->median;
+  const auto ours = MedianOfSum(rung, keys);
+  const auto theirs = MedianOfSum(floor, keys);
+  if (!ours || !theirs || *theirs == 0) return line;
+  const double ratio = *ours / *theirs;
   line.measured = fmt::format("{:.3f}", ratio);
   line.verdict = ratio <= limit ? "pass" : "miss";
   return line;
@@ -245,9 +259,12 @@ std::vector<TargetLine> HydrateTargets(const Measurements& measurements) {
   const RungCells* const legacy = At(rungs, "legacy", 0);
   const RungCells* const ours = At(rungs, "auto", 0);
   std::vector<TargetLine> lines = {
-      RatioLine("indexes: span, auto / legacy", ours, legacy, "span_s", 0.50),
-      RatioLine("indexes: sort + copy + merge CPU, auto / legacy", ours, legacy, "seal_s", 0.30),
-      RatioLine("indexes: span, paged / legacy", At(rungs, "paged", 0), legacy, "span_s", 1.03)};
+      RatioLine("indexes: span, auto / legacy", ours, legacy, {"span_s"}, 0.50),
+      // A ladder sorts while rows come in, which counts as exchange.
+      RatioLine("indexes: exchange + sort + copy + merge CPU, auto / legacy", ours, legacy,
+                {"exchange_s", "seal_s"}, 0.30),
+      RatioLine("indexes: span, paged / legacy", At(rungs, "paged", 0), legacy, {"span_s"},
+                1.03)};
   std::vector<std::string> digests;
   for (const RungCells& rung : rungs) {
     if (rung.Text("ladder") != "hydrate") continue;

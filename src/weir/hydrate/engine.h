@@ -67,7 +67,8 @@ class Engine {
   /// Errors: kNotFound; kInvalid while objects read it.
   Status DropSource(const std::string& name);
   /// `plan.table` is "table", or "source.table" where several sources have it.
-  /// Errors: kNotFound for table or column; kInvalid when there is an object of that name.
+  /// Errors: kNotFound for table or column; kInvalid when there is an object of that name, or ticks
+  ///         of the source were applied.
   Status AddIndex(IndexPlan plan);
   /// Errors: kNotFound.
   Status DropIndex(const std::string& name);
@@ -77,7 +78,8 @@ class Engine {
   /// Errors: the first failure; kCancelled when `stop` was asked for.
   Result<BuildTimes> Hydrate(const sys::Stop& stop);
   /// Applies every tick whose time has come to what is hydrated.
-  /// Errors: the first failure of an object, which is failed then; the others have the tick.
+  /// Errors:   the first failure of an object, which is failed then; the others have the tick.
+  /// Requires: nothing is pending.
   Status ApplyDueTicks();
   /// Applies ticks as their time comes, until `stop` is asked for. Errors: of ApplyDueTicks().
   Status Follow(const sys::Stop& stop);

@@ -101,7 +101,7 @@ TEST_F(EngineTest, HydratesWhatItIsAskedFor) {
         options.worker_count = workers;
         options.concurrency = concurrency;
         const bool tight = batcher == delta::BatcherKind::kSnapshot;
-        if (tight) options.memory_bytes = program_bytes + (40 << 20);
+        if (tight) options.memory_bytes = program_bytes + (56 << 20);
         const auto engine = MakeEngine(options);
         for (const ObjectStatus& status : engine->statuses()) {
           EXPECT_EQ(status.stage, Stage::kPending);
@@ -166,6 +166,10 @@ TEST_F(EngineTest, APausedSourceCatchesUpWithNothing) {
   ASSERT_TRUE(engine->PauseSource("tpch", false).ok());
   ASSERT_TRUE(engine->ApplyDueTicks().ok());
   ExpectAllRight(*engine, 2, 200);
+  const Status late = engine->AddIndex({"late", "orders", {"o_orderkey"}});
+  ASSERT_FALSE(late.ok());
+  EXPECT_EQ(late.error().code, Code::kInvalid);
+  EXPECT_NE(late.error().message.find("source tpch has ticked"), std::string::npos);
   EXPECT_EQ(engine->PauseSource("other", true).error().code, Code::kNotFound);
 }
 
@@ -216,7 +220,7 @@ TEST_F(EngineTest, LessMemoryThanTheProgramTakesIsRefused) {
 // What does not fit on the device fails; what does is there.
 TEST_F(EngineTest, AnObjectThatFindsNoRoomFailsAlone) {
   EngineOptions options = Options();
-  options.memory_bytes = sys::ReadProcessUsage().anonymous_bytes + (24 << 20);
+  options.memory_bytes = sys::ReadProcessUsage().anonymous_bytes + (40 << 20);
   options.spill_limit_bytes = 16 << 20;
   options.concurrency = 1;
   auto engine = Engine::Make(options, clock_).value();
