@@ -173,7 +173,8 @@ class TypedChunkWriter final : public ColumnChunkWriter {
   }
 
   int64_t EncodedValueBytes() const {
-    if (dictionary_ != nullptr) return dictionary_->EstimatedDataEncodedSize();
+    // The encoder holds four bytes for each value until the page ends.
+    if (dictionary_ != nullptr) return levels_.size() * static_cast<int64_t>(sizeof(int32_t));
     return std::max<int64_t>(0, page_.size() - kLevelRoom);
   }
 

@@ -7,9 +7,12 @@
 namespace weir::file {
 namespace {
 
-void AppendLevels(const std::vector<int16_t>& levels, int16_t max_level,
+// `level_count` levels; where none are kept, all are the highest.
+void AppendLevels(const std::vector<uint8_t>& kept, int64_t level_count, int16_t max_level,
                   std::vector<uint8_t>& bytes) {
   if (max_level == 0) return;
+  std::vector<int16_t> levels(kept.begin(), kept.end());
+  if (levels.empty()) levels.assign(static_cast<size_t>(level_count), max_level);
   const int count = static_cast<int>(levels.size());
   const int room = parquet::LevelEncoder::MaxBufferSize(parquet::Encoding::RLE, max_level, count);
   const size_t start = bytes.size();
@@ -37,10 +40,11 @@ void PageLevels::Add(const table::ColumnData& column, int64_t first, int64_t cou
 
 void PageLevels::AddFlat(const table::ColumnData& column, int64_t first, int64_t count) {
   size_ += count;
-  if (max_definition_ == 0) return;
-  definitions_.insert(definitions_.end(), static_cast<size_t>(count), int16_t{1});
+  const bool all_highest = definitions_.empty() && column.null_count == 0;
+  if (max_definition_ == 0 || all_highest) return;
+  definitions_.resize(static_cast<size_t>(size_), 1);
   if (column.null_count == 0) return;
-  int16_t* const added = definitions_.data() + (definitions_.size() - static_cast<size_t>(count));
+  uint8_t* const added = definitions_.data() + (size_ - count);
   for (int64_t row = 0; row < count; ++row) {
     if (column.IsNull(first + row)) added[row] = 0;
   }
@@ -52,22 +56,22 @@ void PageLevels::AddList(const table::ColumnData& column, int64_t row) {
   const int32_t begin = column.OffsetAt(row);
   const int32_t end = column.OffsetAt(row + 1);
   if (begin == end) {
-    definitions_.push_back(static_cast<int16_t>(column.IsNull(row) ? 0 : max_definition_ - 2));
+    definitions_.push_back(static_cast<uint8_t>(column.IsNull(row) ? 0 : max_definition_ - 2));
     repetitions_.push_back(0);
     ++size_;
     return;
   }
   for (int32_t at = begin; at < end; ++at) {
     const bool is_null = column.element->IsNull(at);
-    definitions_.push_back(static_cast<int16_t>(is_null ? max_definition_ - 1 : max_definition_));
+    definitions_.push_back(static_cast<uint8_t>(is_null ? max_definition_ - 1 : max_definition_));
     repetitions_.push_back(at == begin ? 0 : 1);
   }
   size_ += end - begin;
 }
 
 void PageLevels::AppendEncoded(std::vector<uint8_t>& bytes) const {
-  AppendLevels(repetitions_, max_repetition_, bytes);
-  AppendLevels(definitions_, max_definition_, bytes);
+  AppendLevels(repetitions_, size_, max_repetition_, bytes);
+  AppendLevels(definitions_, size_, max_definition_, bytes);
 }
 
 void PageLevels::Clear() {

@@ -11,6 +11,9 @@ namespace weir::file {
 
 /// Levels of a column that is flat or a list of flat values, as Dremel defines them: a definition
 /// level says how much of list, element and value is there, a repetition level of 0 begins a row.
+///
+/// Memory: a byte per level of each kind, none while a flat column has no nulls: with a thousand
+///         columns open, the levels of their pages are much of what is held.
 class PageLevels {
  public:
   explicit PageLevels(const parquet::ColumnDescriptor& descriptor);
@@ -31,8 +34,8 @@ class PageLevels {
 
   int16_t max_definition_;
   int16_t max_repetition_;
-  std::vector<int16_t> definitions_;  // Empty for columns without nulls and lists.
-  std::vector<int16_t> repetitions_;  // Empty for flat columns.
+  std::vector<uint8_t> definitions_;  // Of flat columns empty as long as all are the highest.
+  std::vector<uint8_t> repetitions_;  // Empty for flat columns.
   int64_t rows_ = 0;
   int64_t size_ = 0;
 };

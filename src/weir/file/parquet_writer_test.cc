@@ -390,6 +390,55 @@ TEST_F(ParquetWriterTest, PagesEndAtTheirBytesOrRows) {
   }
 }
 
+// Nulls that begin in the middle of a page, and pages without any after pages with some.
+TEST_F(ParquetWriterTest, NullsBeginAndEndAnywhere) {
+  table::Schema schema;
+  schema.columns.push_back(NamedColumn("n", OfKind(Kind::kInt32)));
+  const auto writer = NewWriter(schema);
+  table::ColumnBuilder builder(OfKind(Kind::kInt32), blocks_);
+  std::string expected;
+  for (int batch = 0; batch < 90; ++batch) {
+    for (int row = 0; row < 700; ++row) {
+      const bool is_null = batch % 30 > 10 && batch % 30 < 20 && row % 3 == 0;
+      is_null ? builder.AppendNull() : builder.AppendValue(batch * 700 + row);
+      expected += (is_null ? "NULL" : std::to_string(batch * 700 + row)) + "|\n";
+    }
+    table::Batch rows;
+    rows.row_count = 700;
+    rows.columns.push_back(builder.Finish());
+    ASSERT_TRUE(writer->Write(std::move(rows)).ok());
+  }
+  ASSERT_TRUE(writer->Finish().ok());
+  EXPECT_EQ(ReadBack(), expected);
+  EXPECT_EQ(OpenRaw()->metadata()->RowGroup(0)->ColumnChunk(0)->statistics()->null_count(),
+            3 * 9 * 234);
+}
+
+// Pages, indices and levels of a thousand open columns together stay near what pages may take.
+TEST_F(ParquetWriterTest, AThousandColumnsTakeNoMoreThanTheirPages) {
+  constexpr int kColumns = 1000;
+  table::Schema schema;
+  std::vector<table::ColumnBuilder> builders;
+  for (int at = 0; at < kColumns; ++at) {
+    schema.columns.push_back(NamedColumn(fmt::format("c{}", at), OfKind(Kind::kInt32)));
+    builders.emplace_back(OfKind(Kind::kInt32), blocks_);
+  }
+  const auto writer = NewWriter(schema);
+  for (int batch = 0; batch < 40; ++batch) {
+    table::Batch rows;
+    rows.row_count = 500;
+    for (auto& builder : builders) {
+      for (int32_t row = 0; row < 500; ++row) {
+        row % 7 == 0 ? builder.AppendNull() : builder.AppendValue(row % 100);
+      }
+      rows.columns.push_back(builder.Finish());
+    }
+    ASSERT_TRUE(writer->Write(std::move(rows)).ok());
+  }
+  EXPECT_LT(budget_.peak_bytes(), 56 << 20);
+  ASSERT_TRUE(writer->Finish().ok());
+}
+
 // Levels that do not compress, of lists that fill a page with them: they outgrow the room before
 // the values.
 TEST_F(ParquetWriterTest, LongLevelsOfListsReadBack) {
