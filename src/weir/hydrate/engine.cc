@@ -69,6 +69,12 @@ Status Engine::Start() {
 // ---- Sources and objects ------------------------------------------------------------------------
 
 Status Engine::AddSource(const std::string& name, std::unique_ptr<feed::Source> source) {
+  if (source->tick_interval().value_or(kLeastTick) < kLeastTick) {
+    return Fail(Code::kInvalid,
+                "source {} would tick more often than once a millisecond, which is how fine times "
+                "are; give it a longer interval",
+                name);
+  }
   const std::lock_guard lock(mutex_);
   if (sources_.contains(name)) {
     return Fail(Code::kInvalid, "source {} exists already; drop it first or choose another name",
@@ -231,14 +237,16 @@ std::optional<sys::Duration> Engine::NextTickTime() const {
   return next;
 }
 
-Status Engine::ApplyDueTicks() {
+Status Engine::ApplyDueTicks(const sys::Stop& stop) {
+  const sys::Duration now = clock_.Now();  // Ticks may come faster than they can be applied.
   std::optional<Error> failure;
   for (auto& [name, entry] : sources_) {
     const auto interval = entry.source->tick_interval();
     if (!interval.has_value() || entry.paused.has_value()) continue;
-    while (entry.created + *interval * (entry.ticks + 1) <= clock_.Now()) {
+    while (entry.created + *interval * (entry.ticks + 1) <= now) {
       Status applied = ApplyTick(name, entry);
       if (!applied.ok() && !failure.has_value()) failure = std::move(applied).error();
+      if (stop.asked()) break;
     }
   }
   if (failure.has_value()) return *std::move(failure);
@@ -247,13 +255,13 @@ Status Engine::ApplyDueTicks() {
 
 Status Engine::Follow(const sys::Stop& stop) {
   constexpr sys::Duration kNothingToDo = std::chrono::seconds(1);
-  while (!stop.asked()) {
-    WEIR_DO(ApplyDueTicks());
+  while (true) {
+    WEIR_DO(ApplyDueTicks(stop));
+    if (stop.asked()) return Ok();
     const auto next = NextTickTime();
     const sys::Duration wait = next.has_value() ? *next - clock_.Now() : kNothingToDo;
     if (wait.count() > 0) clock_.Wait(wait, stop);
   }
-  return Ok();
 }
 
 // Tick k happens k intervals after the source was created; its time is that many milliseconds.

@@ -27,6 +27,8 @@ struct EngineOptions {
   int64_t spill_limit_bytes = int64_t{1} << 40;
 };
 
+/// Times are in milliseconds, and no two ticks may have the same.
+inline constexpr sys::Duration kLeastTick = std::chrono::milliseconds(1);
 inline constexpr int64_t kLeastPoolBytes = int64_t{128} << 20;
 
 /// How far one object has come.
@@ -59,7 +61,7 @@ class Engine {
 
   mem::BlockAllocator& blocks() { return blocks_; }
 
-  /// Errors: kInvalid when there is one of that name.
+  /// Errors: kInvalid when there is one of that name, or it ticks more often than kLeastTick.
   Status AddSource(const std::string& name, std::unique_ptr<feed::Source> source);
   bool HasSource(const std::string& name) const { return sources_.contains(name); }
   /// Whether its ticks are applied. Errors: kNotFound.
@@ -77,10 +79,11 @@ class Engine {
   /// that fails does not keep the others from it.
   /// Errors: the first failure; kCancelled when `stop` was asked for.
   Result<BuildTimes> Hydrate(const sys::Stop& stop);
-  /// Applies every tick whose time has come to what is hydrated.
+  /// Applies every tick whose time has come to what is hydrated; once `stop` was asked for, one of
+  /// each source at most.
   /// Errors:   the first failure of an object, which is failed then; the others have the tick.
   /// Requires: nothing is pending.
-  Status ApplyDueTicks();
+  Status ApplyDueTicks(const sys::Stop& stop);
   /// Applies ticks as their time comes, until `stop` is asked for. Errors: of ApplyDueTicks().
   Status Follow(const sys::Stop& stop);
 

@@ -133,13 +133,13 @@ TEST_F(EngineTest, TicksAreAppliedWhenTheirTimeComes) {
     const auto engine = MakeEngine(options, std::chrono::milliseconds(100));
     ASSERT_TRUE(engine->Hydrate(stop_).ok());
     clock_.Advance(std::chrono::milliseconds(99));
-    ASSERT_TRUE(engine->ApplyDueTicks().ok());
+    ASSERT_TRUE(engine->ApplyDueTicks(stop_).ok());
     ExpectAllRight(*engine, 0, 0);
     int64_t ticks = 0;
     for (const int64_t more : {1, 4, 300}) {
       ticks += more;
       clock_.Advance(std::chrono::milliseconds(100) * more);
-      const auto applied = engine->ApplyDueTicks();
+      const auto applied = engine->ApplyDueTicks(stop_);
       ASSERT_TRUE(applied.ok()) << applied.error().message;
       const auto time = static_cast<delta::Time>(100 * ticks);
       ExpectAllRight(*engine, ticks, time);
@@ -160,17 +160,35 @@ TEST_F(EngineTest, APausedSourceCatchesUpWithNothing) {
   ASSERT_TRUE(engine->Hydrate(stop_).ok());
   clock_.Advance(std::chrono::milliseconds(250));
   ASSERT_TRUE(engine->PauseSource("tpch", true).ok());
-  ASSERT_TRUE(engine->ApplyDueTicks().ok());
+  ASSERT_TRUE(engine->ApplyDueTicks(stop_).ok());
   ExpectAllRight(*engine, 0, 0);
   clock_.Advance(std::chrono::seconds(100));
   ASSERT_TRUE(engine->PauseSource("tpch", false).ok());
-  ASSERT_TRUE(engine->ApplyDueTicks().ok());
+  ASSERT_TRUE(engine->ApplyDueTicks(stop_).ok());
   ExpectAllRight(*engine, 2, 200);
   const Status late = engine->AddIndex({"late", "orders", {"o_orderkey"}});
   ASSERT_FALSE(late.ok());
   EXPECT_EQ(late.error().code, Code::kInvalid);
   EXPECT_NE(late.error().message.find("source tpch has ticked"), std::string::npos);
   EXPECT_EQ(engine->PauseSource("other", true).error().code, Code::kNotFound);
+}
+
+// However far behind it is: the stop is seen after every tick.
+TEST_F(EngineTest, AStopIsSeenBetweenTicks) {
+  const auto engine = MakeEngine(Options(), std::chrono::milliseconds(100));
+  ASSERT_TRUE(engine->Hydrate(stop_).ok());
+  clock_.Advance(std::chrono::hours(1));
+  stop_.Ask();
+  ASSERT_TRUE(engine->Follow(stop_).ok());
+  ExpectAllRight(*engine, 1, 100);
+}
+
+TEST_F(EngineTest, TicksThatTimesCannotTellApartAreRefused) {
+  const auto engine = Engine::Make(Options(), clock_).value();
+  const Status added = engine->AddSource("tpch", Tpch(std::chrono::microseconds(999)));
+  ASSERT_FALSE(added.ok());
+  EXPECT_EQ(added.error().code, Code::kInvalid);
+  EXPECT_TRUE(engine->AddSource("tpch", Tpch(std::chrono::milliseconds(1))).ok());
 }
 
 TEST_F(EngineTest, FollowEndsWhenItIsAsked) {

@@ -471,6 +471,7 @@ Result<std::vector<StatementField>> Connection::ReadDescription() {
 
 Status Connection::StartCopyOut(const std::string& sql, sys::Duration byte_timeout,
                                 sys::Duration* waited) {
+  WEIR_ASSERT(tap_ == nullptr);
   const bool plain = handle_ != nullptr && PQstatus(handle_) == CONNECTION_OK &&
                      PQsslInUse(handle_) == 0 && PQgssEncInUse(handle_) == 0;
   if (plain) tap_ = SocketTap::Insert(PQsocket(handle_));
@@ -553,7 +554,8 @@ Status Connection::ForwardOther(CopyBlock& block) {
 }
 
 Result<CopyProgress> Connection::ReceiveThroughLibpq(CopyBlock& block) {
-  // Twice: a first call may leave decrypted bytes where poll() does not see them.
+  // Until two reads in a row end no message: one may leave decrypted bytes where poll() does not
+  // see them.
   constexpr int kMostReads = 2;
   CopyProgress progress = CopyProgress::kNothing;
   for (int reads = 0; !block.full();) {
@@ -563,6 +565,7 @@ Result<CopyProgress> Connection::ReceiveThroughLibpq(CopyBlock& block) {
       block.Append({reinterpret_cast<const uint8_t*>(data), static_cast<size_t>(size)});
       PQfreemem(data);
       progress = CopyProgress::kSome;
+      reads = 0;
       continue;
     }
     if (size == -2) return LastError("the COPY stream broke");

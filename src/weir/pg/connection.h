@@ -99,6 +99,7 @@ class Connection {
 
   /// Starts a COPY ... TO STDOUT, one statement as in Query; read it with ReceiveCopy until it
   /// ends. Waits for its answer, which comes with the first rows, as AwaitCopy does.
+  /// Requires: no COPY is under way.
   Status StartCopyOut(const std::string& sql, sys::Duration byte_timeout = sys::Duration{0},
                       sys::Duration* waited = nullptr);
   /// Puts what the server has sent into `block`, without waiting, until that is full. After kEnd

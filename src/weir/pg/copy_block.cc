@@ -19,8 +19,12 @@ bool CopyBlock::full() const {
   return whole_ >= full_bytes_ || buffer_.capacity() - buffer_.size() < kLeastRoom;
 }
 
+void CopyBlock::ReserveWhole(int64_t least) {
+  buffer_.Reserve(std::max({full_bytes_, 4 * kLeastRoom, least}));
+}
+
 std::span<uint8_t> CopyBlock::Room() {
-  buffer_.Reserve(std::max(full_bytes_, 4 * kLeastRoom));
+  ReserveWhole(0);
   // A message longer than that grows the block to its length, but by no more than kMostTrusted
   // ahead of the bytes that came: the length is only a promise.
   if (whole_ == 0 && buffer_.size() >= kHeaderBytes &&
@@ -47,6 +51,7 @@ void CopyBlock::Scan() {
 }
 
 void CopyBlock::Append(Bytes held) {
+  ReserveWhole(0);
   uint8_t* const at = buffer_.Extend(kHeaderBytes + std::ssize(held));
   at[0] = 'd';
   const auto length = static_cast<uint32_t>(held.size() + sizeof(uint32_t));
@@ -73,7 +78,7 @@ CopyBlock CopyBlock::SplitRest() {
   CopyBlock next(*blocks_, full_bytes_);
   const Bytes begun = rest();
   if (begun.empty()) return next;
-  next.buffer_.Reserve(std::max({full_bytes_, 4 * kLeastRoom, std::ssize(begun)}));
+  next.ReserveWhole(std::ssize(begun));
   std::memcpy(next.buffer_.Extend(std::ssize(begun)), begun.data(), begun.size());
   next.Scan();
   buffer_.DropBack(std::ssize(begun));

@@ -60,6 +60,7 @@ class CopyBlock {
   static constexpr int64_t kMostTrusted = 8 << 20;
   static constexpr int64_t kTrailerBytes = 2;
 
+  void ReserveWhole(int64_t least);
   int64_t MessageBytes(int64_t at) const;
   bool IsCopyData(int64_t at) const;
   void Scan();

@@ -103,6 +103,17 @@ TEST_F(CopyBlockTest, LengthsThatCannotBeAreNoCopyData) {
   }
 }
 
+// What comes without its header is gathered as well, not handed over a message at a time.
+TEST_F(CopyBlockTest, AppendedMessagesFillABlock) {
+  CopyBlock block = NewBlock(100'000);
+  const std::string row(1000, 'r');
+  int64_t rows = 0;
+  for (; !block.full(); ++rows) block.Append(AsBytes(row));
+  EXPECT_GT(rows, 80);
+  EXPECT_EQ(block.rows(), rows);
+  EXPECT_EQ(Held(block), std::vector<std::string>(static_cast<size_t>(rows), row));
+}
+
 // The promise of a long message takes no memory; only its bytes do.
 TEST_F(CopyBlockTest, MemoryFollowsWhatCameNotWhatWasPromised) {
   CopyBlock block = NewBlock(1000);
