@@ -9,6 +9,7 @@ import csv
 import json
 import os
 import pathlib
+import re
 import signal
 import subprocess
 import sys
@@ -113,6 +114,8 @@ class Bench(unittest.TestCase):
         folder = self.folder / "hydrate"
         flags = ["--scale-factor", "0.01", "--trials", "1", "--rungs", "legacy,auto,paged_lz4",
                  "--pressures", "0,4", "--out", folder]
+        killed = weir("bench", "hydrate", *flags, fault="cell_store.recorded:2")
+        self.assertEqual(killed.returncode, -signal.SIGKILL, killed.stderr)
         ended = weir("bench", "hydrate", *flags)
         self.assertEqual(ended.returncode, 0, ended.stderr)
         cells = read_cells(folder)
@@ -124,7 +127,12 @@ class Bench(unittest.TestCase):
         with open(folder / "objects.csv", newline="") as file:
             objects = list(csv.DictReader(file))
         self.assertEqual(len(objects), 18 * 5)
-        self.assertEqual({row["flavor"] for row in objects}, {"legacy", "auto", "paged_lz4"})
+        self.assertEqual({(row["flavor"], float(row["pressure"])) for row in objects},
+                         {(cell["rung"], float(cell["pressure"])) for cell in cells})
+        self.assertEqual({row["trial"] for row in objects}, {"1"})
+        example = (pathlib.Path(__file__).parent.parent / "examples/tpch_indexes.sql").read_text()
+        self.assertEqual({row["object"] for row in objects},
+                         set(re.findall(r"CREATE INDEX (\w+) ON", example)))
         self.assertTrue(all(int(row["time_ns"]) > 0 for row in objects))
         self.assertIn("span, auto / legacy", ended.stdout)
 

@@ -12,7 +12,7 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 readonly PACKAGES=(
-  ca-certificates git make g++ cmake ninja-build ccache lld python3 python3-venv
+  ca-certificates openssl git make g++ cmake ninja-build ccache lld python3 python3-venv
   libfmt-dev libspdlog-dev libcli11-dev libyaml-cpp-dev nlohmann-json3-dev
   libxxhash-dev libzstd-dev liblz4-dev libpq-dev libpg-query-dev libssl-dev libsqlite3-dev
   libgtest-dev postgresql-15 postgresql-client-15)

@@ -20,7 +20,6 @@ namespace weir::app {
 namespace {
 
 constexpr int kUsageExit = 64;
-constexpr int kSignalExit = 128;  // Plus the signal's number, as shells count.
 
 // "weir export", of the command that was reached before the error.
 std::string CommandOf(const CLI::App& app) {

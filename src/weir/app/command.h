@@ -21,9 +21,12 @@ void AddState(CLI::App& app, Action& action);
 void AddHydrate(CLI::App& app, Action& action);
 void AddBench(CLI::App& app, Action& action);
 
+/// Plus the signal's number: the exit code of work that a signal ended, as shells count.
+inline constexpr int kSignalExit = 128;
+
 /// Prints "weir: <message>" to stderr; gives the error's exit code.
 int Report(const Error& error);
-/// The same, but 128 + the signal for work that a signal ended.
+/// The same, but kSignalExit + the signal for work that a signal ended.
 int Report(const Error& error, const sys::Stop& stop);
 
 }  // namespace weir::app

@@ -77,6 +77,21 @@ Measurements OfGroups(const Measurements& all, const std::vector<Group>& groups)
   return mine;
 }
 
+// Measures what `store` does not have yet, then reports on all cells of these groups.
+Status MeasureAndReport(const LadderFlags& flags, const std::vector<Group>& groups,
+                        const std::string& folder, const std::string& scratch,
+                        experiment::CellStore& store, Workshop& workshop) {
+  const auto shown = [&](const Variant& variant, int trial, const Cell* cell) {
+    ShowCell(variant, trial, cell, flags.json);
+  };
+  WEIR_DO(experiment::RunLadder(groups, flags.trials, store, shown, workshop.stop));
+  WEIR_DO(workshop.files.Remove(scratch));
+  const Measurements mine = OfGroups(store.measurements(), groups);
+  WEIR_DO(experiment::WriteReport(workshop.files, folder, mine));
+  if (!flags.json) std::fputs(experiment::ReportText(mine).c_str(), stdout);
+  return Ok();
+}
+
 Status RunLadderCommand(const LadderFlags& flags, const MakeGroups& make_groups,
                         Workshop& workshop) {
   if (!flags.url.empty()) WEIR_DO(config::CheckTls(flags.url, config::ProcessEnv), "--db");
@@ -88,16 +103,7 @@ Status RunLadderCommand(const LadderFlags& flags, const MakeGroups& make_groups,
   WEIR_TRY(const Bench bench,
            experiment::OpenBench(*source, folder, workshop.clock, workshop.stop));
   WEIR_TRY(const std::vector<Group> groups, make_groups(bench, ShowTenths()));
-  const auto shown = [&](const Variant& variant, int trial, const Cell* cell) {
-    ShowCell(variant, trial, cell, flags.json);
-  };
-  WEIR_DO(experiment::RunLadder(groups, flags.trials, store, shown, workshop.stop));
-  WEIR_DO(workshop.files.Remove(bench.scratch));
-
-  const Measurements mine = OfGroups(store.measurements(), groups);
-  WEIR_DO(experiment::WriteReport(workshop.files, folder, mine));
-  if (!flags.json) std::fputs(experiment::ReportText(mine).c_str(), stdout);
-  return Ok();
+  return MeasureAndReport(flags, groups, folder, bench.scratch, store, workshop);
 }
 
 int RunLadder(const LadderFlags& flags, const MakeGroups& make_groups) {
@@ -213,15 +219,7 @@ Status RunHydrateLadder(const LadderFlags& flags, const experiment::HydrateOptio
   const experiment::HydrateBench bench{folder, sys::JoinPath(folder, "scratch"), workshop.files,
                                        workshop.clock, workshop.stop};
   const std::vector<Group> groups = experiment::HydrateGroups(ladder, bench);
-  const auto shown = [&](const Variant& variant, int trial, const Cell* cell) {
-    ShowCell(variant, trial, cell, flags.json);
-  };
-  WEIR_DO(experiment::RunLadder(groups, flags.trials, store, shown, workshop.stop));
-  WEIR_DO(workshop.files.Remove(bench.scratch));
-  const Measurements mine = OfGroups(store.measurements(), groups);
-  WEIR_DO(experiment::WriteReport(workshop.files, folder, mine));
-  if (!flags.json) std::fputs(experiment::ReportText(mine).c_str(), stdout);
-  return Ok();
+  return MeasureAndReport(flags, groups, folder, bench.scratch, store, workshop);
 }
 
 void AddHydrateLadder(CLI::App* bench, Action& action) {

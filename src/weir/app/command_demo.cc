@@ -101,7 +101,8 @@ Result<extract::ExportReport> Export(const Options& options, const Stage& stage,
                                     workshop.clock,  workshop.stop,
                                     workshop.blocks, extract::NewRunGroupId(workshop.clock)};
   extract::Progress progress;
-  const ProgressLine line(job.name, progress, ChooseProgressStyle(options.quiet), workshop.clock);
+  const ProgressLine line(ExportProgress(job.name, progress, workshop.clock),
+                          ChooseProgressStyle(options.quiet), workshop.clock);
   return extract::RunExport(std::move(job), 1, context, progress);
 }
 

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cstdio>
 #include <memory>
+#include <optional>
 #include <thread>
 
 #include "weir/app/apply_statement.h"
@@ -79,42 +80,6 @@ Result<hydrate::EngineOptions> EngineOptionsOf(const Options& options) {
   return engine;
 }
 
-// Shows how far an engine has come, on a thread of its own, for as long as it lives.
-class HydrationProgress {
- public:
-  HydrationProgress(const hydrate::Engine& engine, ProgressStyle style, sys::Clock& clock)
-      : engine_(engine), style_(style), clock_(clock) {
-    if (style_ == ProgressStyle::kNone) return;
-    if (auto started = sys::StartThread([this] { Run(); }); started.ok()) {
-      thread_ = std::move(started).value();  // Without it there is no progress to be seen.
-    }
-  }
-  ~HydrationProgress() {
-    done_.Ask();
-    if (thread_.joinable()) thread_.join();
-    if (style_ == ProgressStyle::kBar) std::fputs("\r\033[K", stderr);
-  }
-
- private:
-  void Run() {
-    const bool bar = style_ == ProgressStyle::kBar;
-    const sys::Duration interval =
-        bar ? sys::Duration(std::chrono::milliseconds(200)) : std::chrono::seconds(10);
-    while (!done_.asked()) {
-      clock_.Wait(interval, done_);
-      if (done_.asked()) return;
-      const std::string text = HydrationProgressText(engine_.statuses(), clock_.Now());
-      std::fprintf(stderr, bar ? "\r\033[K%s" : "%s\n", text.c_str());
-    }
-  }
-
-  const hydrate::Engine& engine_;
-  const ProgressStyle style_;
-  sys::Clock& clock_;
-  sys::Stop done_;
-  std::thread thread_;
-};
-
 // The most memory of its own that this process was seen to hold, while this lives: looked at every
 // ten milliseconds, because the kernel keeps no such peak without the files that are mapped.
 class AnonymousPeak {
@@ -162,14 +127,14 @@ Result<Digests> DigestsOf(const hydrate::Engine& engine) {
 }
 
 Status Show(const Options& options, const hydrate::Engine& engine,
-            const hydrate::BuildTimes& times, const AnonymousPeak& peak) {
+            const hydrate::BuildTimes& times, const std::optional<AnonymousPeak>& peak) {
   Digests digests;
   if (options.digest) {
     WEIR_TRY(digests, DigestsOf(engine));
   }
   if (options.json) {
     std::fprintf(stdout, "%s\n",
-                 HydrationJson(engine, times, digests, options.settings, peak.bytes()).c_str());
+                 HydrationJson(engine, times, digests, options.settings, peak->bytes()).c_str());
   } else if (!options.quiet) {
     std::fputs(StatusText(engine.statuses()).c_str(), stdout);
     for (const auto& [name, digest] : digests) {
@@ -183,12 +148,14 @@ Status Show(const Options& options, const hydrate::Engine& engine,
 Status Hydrate(const Options& options, Workshop& workshop) {
   WEIR_TRY(const hydrate::EngineOptions engine_options, EngineOptionsOf(options));
   WEIR_TRY(const std::string text, workshop.files.Read(options.path, kMostTextBytes));
-  const AnonymousPeak peak(workshop.clock);
+  std::optional<AnonymousPeak> peak;
+  if (options.json) peak.emplace(workshop.clock);
   WEIR_TRY(const auto engine, hydrate::Engine::Make(engine_options, workshop.clock));
   WEIR_DO(ApplyStatements(text, workshop.files, *engine), "{}", options.path);
   Result<hydrate::BuildTimes> times = [&] {
-    const HydrationProgress progress(*engine, ChooseProgressStyle(options.quiet || options.json),
-                                     workshop.clock);
+    const ProgressLine line(
+        [&] { return HydrationProgressText(engine->statuses(), workshop.clock.Now()); },
+        ChooseProgressStyle(options.quiet || options.json), workshop.clock);
     return engine->Hydrate(workshop.stop);
   }();
   WEIR_DO(Show(options, *engine, times.ok() ? times.value() : hydrate::BuildTimes{}, peak));
@@ -202,8 +169,8 @@ int RunHydrateCommand(const Options& options) {
   Workshop workshop;
   auto done = Hydrate(options, workshop);
   if (!done.ok()) return Report(done.error(), workshop.stop);
-  constexpr int kSignalExit = 128;  // Plus its number: --follow has no other end.
-  return workshop.stop.signal() == 0 ? 0 : kSignalExit + workshop.stop.signal();
+  const int signal = options.follow ? workshop.stop.signal() : 0;  // --follow has no other end.
+  return signal == 0 ? 0 : kSignalExit + signal;
 }
 
 // Names, values, defaults and origins of all flags that say how, not what.

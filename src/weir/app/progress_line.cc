@@ -46,13 +46,17 @@ std::string ProgressText(const std::string& name, int64_t rows, int64_t expected
   return text;
 }
 
-ProgressLine::ProgressLine(std::string name, const extract::Progress& progress, ProgressStyle style,
+std::function<std::string()> ExportProgress(std::string name, const extract::Progress& progress,
+                                            sys::Clock& clock) {
+  return [name = std::move(name), &progress, &clock, start = clock.Now()] {
+    return ProgressText(name, progress.rows, progress.expected_rows, progress.read_bytes,
+                        clock.Now() - start);
+  };
+}
+
+ProgressLine::ProgressLine(std::function<std::string()> text, ProgressStyle style,
                            sys::Clock& clock)
-    : name_(std::move(name)),
-      progress_(progress),
-      style_(style),
-      clock_(clock),
-      start_(clock.Now()) {
+    : text_(std::move(text)), style_(style), clock_(clock) {
   if (style_ == ProgressStyle::kNone) return;
   if (auto started = sys::StartThread([this] { Run(); }); started.ok()) {
     thread_ = std::move(started).value();  // Without it there is no progress to be seen.
@@ -69,9 +73,7 @@ void ProgressLine::Run() {
   const sys::Duration interval = bar ? kBarInterval : kLineInterval;
   clock_.Wait(interval, done_);
   while (!done_.asked()) {
-    const std::string text = ProgressText(name_, progress_.rows, progress_.expected_rows,
-                                          progress_.read_bytes, clock_.Now() - start_);
-    std::fprintf(stderr, bar ? "\r\033[K%s" : "%s\n", text.c_str());
+    std::fprintf(stderr, bar ? "\r\033[K%s" : "%s\n", text_().c_str());
     std::fflush(stderr);
     clock_.Wait(interval, done_);
   }

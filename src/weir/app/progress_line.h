@@ -1,5 +1,6 @@
 #pragma once
-// ProgressLine: shows an export's progress on stderr while it runs.
+// ProgressLine: shows on stderr how far long work has come.
+#include <functional>
 #include <string>
 #include <thread>
 
@@ -18,11 +19,11 @@ enum class ProgressStyle {
 /// kBar on a terminal that TERM says can be redrawn, kLines elsewhere, kNone when `quiet`.
 ProgressStyle ChooseProgressStyle(bool quiet);
 
-/// Lives as long as the export does; the last line is wiped when it goes.
+/// Shows a line of text until it goes; what a terminal still shows is wiped then.
 class ProgressLine {
  public:
-  ProgressLine(std::string name, const extract::Progress& progress, ProgressStyle style,
-               sys::Clock& clock);
+  /// `text` is called from a thread of its own, each time that the line is drawn.
+  ProgressLine(std::function<std::string()> text, ProgressStyle style, sys::Clock& clock);
   ~ProgressLine();
   ProgressLine(const ProgressLine&) = delete;
   ProgressLine& operator=(const ProgressLine&) = delete;
@@ -30,14 +31,16 @@ class ProgressLine {
  private:
   void Run();
 
-  const std::string name_;
-  const extract::Progress& progress_;
+  const std::function<std::string()> text_;
   const ProgressStyle style_;
   sys::Clock& clock_;
-  const sys::Duration start_;
   sys::Stop done_;
   std::thread thread_;
 };
+
+/// The text of an export that begins now. Requires: `progress` and `clock` outlive it.
+std::function<std::string()> ExportProgress(std::string name, const extract::Progress& progress,
+                                            sys::Clock& clock);
 
 /// "content_items  42%  810,123 rows  45,012 rows/s  211.4 MB/s  ETA 25 s" for `elapsed` so far.
 std::string ProgressText(const std::string& name, int64_t rows, int64_t expected_rows,

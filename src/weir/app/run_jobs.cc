@@ -78,8 +78,8 @@ extract::ExportReport RunOne(const extract::ExportJob& job, int index,
   }
   ShowPrice(job, style);
   extract::Progress progress;
-  const ProgressLine line(job.name, progress, ChooseProgressStyle(style.quiet || style.json),
-                          context.clock);
+  const ProgressLine line(ExportProgress(job.name, progress, context.clock),
+                          ChooseProgressStyle(style.quiet || style.json), context.clock);
   auto report = extract::RunExport(job, index, context, progress);
   return report.ok() ? std::move(report).value() : NotRun(job, std::move(report).error());
 }

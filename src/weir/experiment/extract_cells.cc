@@ -23,7 +23,7 @@ Variant ExportVariant(Cell parameters, const Bench& bench, const std::string& pr
                        fmt::format("weir export URL {} -o DIR --profile {} --json --quiet",
                                    parameters.Text("kind"), profile));
   variant.parameters = std::move(parameters);
-  variant.measure = [table, profile] { return table->Export(profile); };
+  variant.measure = [table, profile](int) { return table->Export(profile); };
   return variant;
 }
 
@@ -132,7 +132,7 @@ Variant RawCopyVariant(const Cell& parameters, const Bench& bench,
                        "psql -X -q -d URL -c \"COPY (SELECT <all columns> FROM <table>) TO STDOUT "
                        "(FORMAT binary)\" >/dev/null");
   variant.is_floor = true;
-  variant.measure = [table] { return table->RawCopy(); };
+  variant.measure = [table](int) { return table->RawCopy(); };
   return variant;
 }
 

@@ -21,7 +21,7 @@ constexpr uint64_t kSeed = 1;
 constexpr int64_t kLeastMemory = 128 * kMiB;
 constexpr const char* kUnbound = "1TiB";
 constexpr const char* kObjectsHeader =
-    "sf,scenario,flavor,object,object_kind,trial,hydration_seconds,time_ns\n";
+    "sf,scenario,flavor,object,object_kind,trial,hydration_seconds,time_ns,pressure\n";
 
 // The tables that the indexes are on, a name for each index.
 std::vector<std::string> TablesOfIndexes() {
@@ -79,7 +79,7 @@ class Snapshot {
   int64_t index_bytes_ = 0;
 };
 
-// What weir hydrate printed, as a cell. Objects under half a second count in sums, not in means.
+// What weir hydrate printed, as a cell.
 Cell CellOf(const json& printed) {
   Cell cell;
   double span = 0;
@@ -107,17 +107,35 @@ Cell CellOf(const json& printed) {
   return cell;
 }
 
-std::string ObjectLines(const json& printed, const HydrateOptions& options,
-                        const std::string& rung, int trial) {
-  std::string lines;
-  for (const json& object : printed.at("objects")) {
-    lines += fmt::format("{},initial,{},{},index,{},{:.6f},{}\n", options.scale_factor, rung,
-                         object.at("object").get<std::string>(), trial,
-                         object.at("hydration_ns").get<double>() / 1e9,
-                         object.at("time_ns").get<int64_t>());
+// The lines of objects.csv that one cell gives.
+struct ObjectLines {
+  std::string before_object;  // What all of them begin with,
+  std::string after_object;   // ... have in the middle,
+  std::string end;            // ... and end with.
+
+  std::string Of(const json& printed) const {
+    std::string lines;
+    for (const json& object : printed.at("objects")) {
+      lines += fmt::format("{}{}{}{:.6f},{}{}", before_object,
+                           object.at("object").get<std::string>(), after_object,
+                           object.at("hydration_ns").get<double>() / 1e9,
+                           object.at("time_ns").get<int64_t>(), end);
+    }
+    return lines;
   }
-  return lines;
-}
+  // `all` without those that are there already: of a cell that was measured and not recorded.
+  std::string Without(std::string_view all) const {
+    std::string others;
+    while (!all.empty()) {
+      const std::string_view line = all.substr(0, all.find('\n') + 1);
+      const bool same = line.starts_with(before_object) && line.ends_with(end) &&
+                        line.find(after_object) != line.npos;
+      if (!same) others += line;
+      all.remove_prefix(line.size());
+    }
+    return others;
+  }
+};
 
 // One rung at one pressure.
 class HydrateCell {
@@ -130,7 +148,7 @@ class HydrateCell {
         rung_(std::move(rung)),
         pressure_(pressure) {}
 
-  Result<Cell> Measure() {
+  Result<Cell> Measure(int trial) {
     const bool bound = pressure_ > 0;
     const int64_t memory = bound ? snapshot_->MemoryAt(pressure_) : 0;
     ChildCommand command;
@@ -149,18 +167,20 @@ class HydrateCell {
     Cell cell = run.AsCell();
     cell.Merge(CellOf(printed));
     if (bound) cell.Set("memory_bytes", memory);
-    WEIR_DO(AppendObjects(ObjectLines(printed, options_, rung_, ++trial_)));
+    WEIR_DO(RecordObjects(printed, trial));
     return cell;
   }
 
  private:
-  Status AppendObjects(const std::string& lines) {
+  Status RecordObjects(const json& printed, int trial) {
+    const ObjectLines lines = {fmt::format("{},initial,{},", options_.scale_factor, rung_),
+                               fmt::format(",index,{},", trial), fmt::format(",{}\n", pressure_)};
     const std::string path = sys::JoinPath(bench_.folder, "objects.csv");
     std::string all = kObjectsHeader;
     if (bench_.files.Exists(path)) {
       WEIR_TRY(all, bench_.files.Read(path, kMostObjectsBytes));
     }
-    return bench_.files.ReplaceWhole(path, all + lines);
+    return bench_.files.ReplaceWhole(path, lines.Without(all) + lines.Of(printed));
   }
 
   static constexpr int64_t kMostObjectsBytes = 64 * kMiB;
@@ -170,7 +190,6 @@ class HydrateCell {
   const std::shared_ptr<Snapshot> snapshot_;
   const std::string rung_;
   const double pressure_;
-  int trial_ = 0;
 };
 
 Variant VariantOf(const HydrateOptions& options, const HydrateBench& bench,
@@ -188,7 +207,7 @@ Variant VariantOf(const HydrateOptions& options, const HydrateBench& bench,
                                               "--concurrency {} --memory M --json --digest",
                                               rung, options.workers, options.concurrency));
   const auto cell = std::make_shared<HydrateCell>(options, bench, snapshot, rung, pressure);
-  variant.measure = [cell] { return cell->Measure(); };
+  variant.measure = [cell](int trial) { return cell->Measure(trial); };
   return variant;
 }
 

@@ -29,7 +29,8 @@ Status RunGroup(const Group& group, int trials, CellStore& store, const CellShow
       if (!prepared) WEIR_DO(group.prepare());
       prepared = true;
       if (shown) shown(variant, turn.trial, nullptr);
-      WEIR_TRY(const Cell measured, variant.measure(), "{}, trial {}", variant.name(), turn.trial);
+      WEIR_TRY(const Cell measured, variant.measure(turn.trial), "{}, trial {}", variant.name(),
+               turn.trial);
       Cell cell = variant.parameters;
       cell.Merge(measured).Set("trial", int64_t{turn.trial}).Set("settings_hash", settings.Hash());
       AddFloor(group, turn.trial, store, cell);

@@ -15,7 +15,8 @@ struct Variant {
   Cell parameters;       ///< Its values of the shared keys: ladder, rung, kind, rows, ...
   Settings settings;     ///< What else determines the cell; the parameters are added.
   bool is_floor = false;  ///< The others of its group are compared with it, trial by trial.
-  std::function<Result<Cell>()> measure;  ///< Measures once; gives values of other keys.
+  /// Measures once, for this trial; gives values of other keys.
+  std::function<Result<Cell>(int trial)> measure;
 
   std::string name() const;     ///< "content_items raw_copy".
   Settings AllSettings() const;

@@ -13,7 +13,7 @@ Group LoggingGroup(std::vector<std::string>& log, const std::vector<double>& wal
     const std::string rung(1, static_cast<char>('A' + index));
     variant.parameters.Set("ladder", "test").Set("rung", rung).Set("kind", "t");
     variant.is_floor = index == 0;
-    variant.measure = [&log, rung, wall = walls[index]]() -> Result<Cell> {
+    variant.measure = [&log, rung, wall = walls[index]](int) -> Result<Cell> {
       log.push_back(rung);
       Cell cell;
       cell.Set("wall_s", wall).Set("rows_per_s", 100 / wall);
@@ -87,7 +87,7 @@ TEST(Ladder, AFailureOrAStopKeepsWhatWasFinished) {
   const sys::Stop never;
   std::vector<std::string> log;
   std::vector<Group> groups = {LoggingGroup(log, {2, 3})};
-  groups[0].variants[1].measure = []() -> Result<Cell> { return Fail(Code::kCorrupt, "odd"); };
+  groups[0].variants[1].measure = [](int) -> Result<Cell> { return Fail(Code::kCorrupt, "odd"); };
   const Status failed = RunLadder(groups, 2, store, nullptr, never);
   ASSERT_FALSE(failed.ok());
   EXPECT_EQ(failed.error().code, Code::kCorrupt);

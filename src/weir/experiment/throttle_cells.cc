@@ -139,7 +139,7 @@ Variant ThrottleVariant(Cell parameters, const Bench& bench, int throttle_ms, in
                                    "(tuning: profile balanced, batch_size {}, throttle_ms {})",
                                    kBatchRows, throttle_ms));
   variant.parameters = std::move(parameters);
-  variant.measure = [table, throttle_ms] {
+  variant.measure = [table, throttle_ms](int) {
     return table->Run(ConfigOf(throttle_ms, sys::JoinPath(table->scratch(), "out")));
   };
   return variant;

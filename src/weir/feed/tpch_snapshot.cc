@@ -34,11 +34,11 @@ class TableSnapshot {
  public:
   TableSnapshot(const TpchGenerator& generator, TpchTable table, sys::Files& files,
                 mem::BlockAllocator& blocks)
-      : generator_(generator), table_(table), files_(files), blocks_(blocks) {
-    for (const auto& column : TpchSchema(table).columns) {
-      builders_.emplace_back(column.type, blocks_);
-    }
-  }
+      : generator_(generator),
+        table_(table),
+        files_(files),
+        blocks_(blocks),
+        builders_(table::BuildersFor(TpchSchema(table), blocks)) {}
 
   Status Write(RowOrder order, uint64_t seed, const std::string& path) {
     const std::string run_id = fmt::format("tpch-{}", TpchTableName(table_));
@@ -84,15 +84,7 @@ class TableSnapshot {
     return Ok();
   }
 
-  Status Flush() {
-    table::Batch batch;
-    batch.row_count = builders_[0].length();
-    for (auto& builder : builders_) {
-      batch.columns.push_back(builder.Finish());
-      batch.size_bytes += batch.columns.back().size_bytes();
-    }
-    return writer_->Write(std::move(batch));
-  }
+  Status Flush() { return writer_->Write(table::FinishBatch(builders_)); }
 
   const TpchGenerator& generator_;
   const TpchTable table_;

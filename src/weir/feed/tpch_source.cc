@@ -11,22 +11,6 @@ namespace {
 constexpr int64_t kMorselUnits = 16 << 10;
 constexpr int64_t kSampledUnits = 64;
 
-std::vector<table::ColumnBuilder> NewBuilders(TpchTable table, mem::BlockAllocator& blocks) {
-  std::vector<table::ColumnBuilder> builders;
-  for (const auto& column : TpchSchema(table).columns) builders.emplace_back(column.type, blocks);
-  return builders;
-}
-
-table::Batch FinishBatch(std::vector<table::ColumnBuilder>& builders) {
-  table::Batch batch;
-  batch.row_count = builders[0].length();
-  for (auto& builder : builders) {
-    batch.columns.push_back(builder.Finish());
-    batch.size_bytes += batch.columns.back().size_bytes();
-  }
-  return batch;
-}
-
 // Units [begin, end) of a table.
 class TpchReader final : public RowReader {
  public:
@@ -37,14 +21,14 @@ class TpchReader final : public RowReader {
         next_(begin),
         end_(end),
         batch_rows_(batch_rows),
-        builders_(NewBuilders(table, blocks)) {}
+        builders_(table::BuildersFor(TpchSchema(table), blocks)) {}
 
   Result<table::Batch> Next() override {
     while (next_ < end_ && builders_[0].length() < batch_rows_) {
       generator_.Append(table_, next_, next_ + 1, 0, builders_);
       ++next_;
     }
-    return FinishBatch(builders_);
+    return table::FinishBatch(builders_);
   }
 
  private:
@@ -85,9 +69,9 @@ class TpchSourceTable final : public SourceTable {
     for (int64_t unit = 0; unit < units; ++unit) row_count_ += generator.RowCount(table, unit, 0);
     mem::Budget budget("sample", mem::kUnlimited);
     mem::BlockAllocator blocks(budget, 0);
-    auto builders = NewBuilders(table, blocks);
+    auto builders = table::BuildersFor(TpchSchema(table), blocks);
     generator.Append(table, 0, std::min(units, kSampledUnits), 0, builders);
-    const table::Batch sample = FinishBatch(builders);
+    const table::Batch sample = table::FinishBatch(builders);
     value_bytes_ = sample.size_bytes * row_count_ / std::max<int64_t>(1, sample.row_count);
   }
 
@@ -138,11 +122,11 @@ class TpchSource final : public Source {
     const TpchTick tick = ticks_.Next();
     std::vector<TableChange> changes;
     for (const TpchTable table : {TpchTable::kOrders, TpchTable::kLineitem}) {
-      auto builders = NewBuilders(table, blocks);
+      auto builders = table::BuildersFor(TpchSchema(table), blocks);
       ticks_.AppendOld(tick, table, builders);
-      changes.push_back({std::string(TpchTableName(table)), FinishBatch(builders), -1});
+      changes.push_back({std::string(TpchTableName(table)), table::FinishBatch(builders), -1});
       ticks_.AppendNew(tick, table, builders);
-      changes.push_back({std::string(TpchTableName(table)), FinishBatch(builders), 1});
+      changes.push_back({std::string(TpchTableName(table)), table::FinishBatch(builders), 1});
     }
     return changes;
   }

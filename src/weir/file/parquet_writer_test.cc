@@ -390,6 +390,32 @@ TEST_F(ParquetWriterTest, PagesEndAtTheirBytesOrRows) {
   }
 }
 
+TEST_F(ParquetWriterTest, BoolsOfAnyNumberReadBack) {
+  table::Schema schema;
+  schema.columns.push_back(NamedColumn("b", OfKind(Kind::kBool)));
+  for (int64_t length = 1; length < 40; ++length) {
+    table::ColumnBuilder builder(OfKind(Kind::kBool), blocks_);
+    std::string expected;
+    for (int64_t row = 0; row < length; ++row) {
+      if (row % 5 == 4) {
+        builder.AppendNull();
+        expected += "NULL|\n";
+      } else {
+        builder.AppendValue(static_cast<uint8_t>(row % 3 == 0));
+        expected += row % 3 == 0 ? "t|\n" : "f|\n";
+      }
+    }
+    table::Batch batch;
+    batch.row_count = length;
+    batch.columns.push_back(builder.Finish());
+    const auto writer = NewWriter(schema);
+    ASSERT_TRUE(writer->Write(std::move(batch)).ok());
+    ASSERT_TRUE(writer->Finish().ok());
+    EXPECT_EQ(ReadBack(), expected);
+    ASSERT_TRUE(files_.Remove(folder_.Path("t.parquet")).ok());
+  }
+}
+
 // Nulls that begin in the middle of a page, and pages without any after pages with some.
 TEST_F(ParquetWriterTest, NullsBeginAndEndAnywhere) {
   table::Schema schema;

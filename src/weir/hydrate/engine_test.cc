@@ -51,17 +51,12 @@ class EngineTest : public testing::Test {
     }
     const bool changes =
         table == feed::TpchTable::kOrders || table == feed::TpchTable::kLineitem;
-    std::vector<table::ColumnBuilder> builders;
-    for (const auto& column : feed::TpchSchema(table).columns) {
-      builders.emplace_back(column.type, blocks_);
-    }
+    auto builders = table::BuildersFor(feed::TpchSchema(table), blocks_);
     for (int64_t unit = 0; unit < generator.UnitCount(table); ++unit) {
       const bool changed = changes && versions.contains(unit);
       generator.Append(table, unit, unit + 1, changed ? versions[unit] : 0, builders);
     }
-    table::Batch batch;
-    batch.row_count = builders[0].length();
-    for (auto& builder : builders) batch.columns.push_back(builder.Finish());
+    const table::Batch batch = table::FinishBatch(builders);
     table::EncodedRows rows(blocks_);
     index.codec().Encode(batch, 0, batch.row_count, rows);
     Index::Digest digest;

@@ -13,25 +13,6 @@
 namespace weir::table {
 namespace {
 
-// Arrow wants an address even where there are no bytes.
-alignas(64) constexpr uint8_t kNoBytes[64] = {};
-
-// An Arrow buffer that owns one of ours.
-class OwnedBuffer final : public arrow::Buffer {
- public:
-  explicit OwnedBuffer(table::Buffer buffer)
-      : arrow::Buffer(buffer.data() == nullptr ? kNoBytes : buffer.data(), buffer.size()),
-        buffer_(std::move(buffer)) {}
-
- private:
-  table::Buffer buffer_;
-};
-
-std::shared_ptr<arrow::Buffer> Own(std::optional<Buffer> buffer) {
-  if (!buffer.has_value()) return nullptr;
-  return std::make_shared<OwnedBuffer>(std::move(*buffer));
-}
-
 std::shared_ptr<arrow::DataType> ToArrowType(const Type& type) {
   switch (type.kind) {
     case Kind::kBool: return arrow::boolean();
@@ -52,33 +33,6 @@ std::shared_ptr<arrow::DataType> ToArrowType(const Type& type) {
     case Kind::kList: return arrow::list(arrow::field("element", ToArrowType(*type.element)));
   }
   AssertionFailed("every kind has an Arrow type", __FILE__, __LINE__);
-}
-
-// One byte per value to one bit per value, in place: bit i lands at or before byte i.
-void PackBits(Buffer& bytes) {
-  uint8_t* data = bytes.data();
-  for (int64_t base = 0; base < bytes.size(); base += 8) {
-    uint8_t packed = 0;
-    for (int64_t bit = 0; bit < 8 && base + bit < bytes.size(); ++bit) {
-      packed |= static_cast<uint8_t>((data[base + bit] & 1) << bit);
-    }
-    data[base / 8] = packed;
-  }
-}
-
-std::shared_ptr<arrow::ArrayData> ToArrowData(ColumnData column) {
-  const auto type = ToArrowType(column.type);
-  std::vector<std::shared_ptr<arrow::Buffer>> buffers = {Own(std::move(column.validity))};
-  std::vector<std::shared_ptr<arrow::ArrayData>> children;
-  if (column.type.kind == Kind::kBool) PackBits(*column.values);
-  if (column.offsets.has_value()) buffers.push_back(Own(std::move(column.offsets)));
-  if (column.element != nullptr) {
-    children.push_back(ToArrowData(std::move(*column.element)));
-  } else {
-    buffers.push_back(Own(std::move(column.values)));
-  }
-  return arrow::ArrayData::Make(type, column.length, std::move(buffers), std::move(children),
-                                column.null_count);
 }
 
 Buffer CopyOf(const uint8_t* bytes, int64_t size, mem::BlockAllocator& blocks) {
@@ -178,13 +132,6 @@ std::shared_ptr<arrow::Schema> ToArrow(const Schema& schema, const std::string& 
   }
   return arrow::schema(std::move(fields),
                        arrow::key_value_metadata({"weir.schema"}, {schema_json}));
-}
-
-std::shared_ptr<arrow::RecordBatch> ToArrow(Batch batch,
-                                            const std::shared_ptr<arrow::Schema>& schema) {
-  std::vector<std::shared_ptr<arrow::ArrayData>> columns;
-  for (ColumnData& column : batch.columns) columns.push_back(ToArrowData(std::move(column)));
-  return arrow::RecordBatch::Make(schema, batch.row_count, std::move(columns));
 }
 
 Result<Batch> FromArrow(const arrow::RecordBatch& batch, const Schema& schema,

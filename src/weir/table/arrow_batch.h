@@ -1,5 +1,5 @@
 #pragma once
-// The way between weir's batches and Arrow's, without copying values.
+// The way from Arrow's batches to weir's, and from weir's schemas to Arrow's.
 #include <arrow/type_fwd.h>
 
 #include <memory>
@@ -16,12 +16,6 @@ Error FromArrow(const arrow::Status& status);
 /// The Arrow schema of `schema`: attnum as PARQUET:field_id, json and uuid as extension types, and
 /// `schema_json` as the file-level key "weir.schema".
 std::shared_ptr<arrow::Schema> ToArrow(const Schema& schema, const std::string& schema_json);
-
-/// The batch's buffers handed over to Arrow. `schema` is ToArrow's of the same columns.
-///
-/// Cost: O(columns), but for booleans, whose bytes are packed into bits.
-std::shared_ptr<arrow::RecordBatch> ToArrow(Batch batch,
-                                            const std::shared_ptr<arrow::Schema>& schema);
 
 /// An Arrow batch of columns of `schema` as one of ours: values are copied.
 /// Errors: kCorrupt when a column is not of the schema's type.

@@ -89,4 +89,21 @@ ColumnData ColumnBuilder::Finish() {
   return data;
 }
 
+std::vector<ColumnBuilder> BuildersFor(const Schema& schema, mem::BlockAllocator& blocks) {
+  std::vector<ColumnBuilder> builders;
+  builders.reserve(schema.columns.size());
+  for (const Column& column : schema.columns) builders.emplace_back(column.type, blocks);
+  return builders;
+}
+
+Batch FinishBatch(std::span<ColumnBuilder> builders) {
+  Batch batch;
+  batch.row_count = builders.front().length();
+  for (ColumnBuilder& builder : builders) {
+    batch.columns.push_back(builder.Finish());
+    batch.size_bytes += batch.columns.back().size_bytes();
+  }
+  return batch;
+}
+
 }  // namespace weir::table

@@ -3,6 +3,7 @@
 // a time.
 #include <memory>
 #include <optional>
+#include <span>
 
 #include "weir/table/buffer.h"
 #include "weir/table/schema.h"
@@ -101,11 +102,17 @@ class ColumnBuilder {
   int64_t offsets_hint_ = 0;
 };
 
+/// One builder for each column of `schema`.
+std::vector<ColumnBuilder> BuildersFor(const Schema& schema, mem::BlockAllocator& blocks);
+
 /// A slice of a table: all columns have row_count values. The only unit that moves between threads.
 struct Batch {
   int64_t row_count = 0;
   int64_t size_bytes = 0;  ///< Of the columns' buffers.
   std::vector<ColumnData> columns;
 };
+
+/// All values since the last time, which are as many in each column. Requires: builders not empty.
+Batch FinishBatch(std::span<ColumnBuilder> builders);
 
 }  // namespace weir::table
