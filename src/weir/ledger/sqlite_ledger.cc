@@ -401,6 +401,7 @@ Result<bool> CheckPlace(const std::string& path, Database::Access access) {
                       reading ? "name another" : "move it away");
   }
   if (there && !allowed(path, reading ? R_OK : R_OK | W_OK)) {
+    if (errno == ENOENT) return false;  // Another weir found it damaged, and set it aside just now.
     return CannotOpen(path, std::strerror(errno), Code::kInvalid, rights);
   }
   return there;
