@@ -18,9 +18,8 @@ using test::RunProgram;
 class HydrateTest : public testing::Test {
  protected:
   Ended Hydrate(const std::string& path, std::vector<std::string> flags = {}) {
-    std::vector<std::string> argv = {WEIR_PROGRAM, "hydrate", path, "--spill-dir", folder_.path()};
-    argv.insert(argv.end(), flags.begin(), flags.end());
-    return RunProgram(argv);
+    flags.insert(flags.begin(), {WEIR_PROGRAM, "hydrate", path});
+    return RunProgram(flags);
   }
   Ended HydrateSql(const std::string& sql, std::vector<std::string> flags = {}) {
     return Hydrate(folder_.Write("t.sql", sql), std::move(flags));
@@ -45,13 +44,17 @@ class HydrateTest : public testing::Test {
 // out of it.
 TEST_F(HydrateTest, TheExamplesIndexesAreTheSameWhateverBuildsThem) {
   std::map<std::string, std::string> want;
-  const std::pair<const char*, const char*> kinds[] = {
-      {"auto", "1"},        {"auto", "3"},      {"legacy", "2"}, {"paged", "2"},
-      {"paged_spill", "2"}, {"paged_lz4", "1"}, {"legacy", "1"}};
-  for (const auto& [batcher, workers] : kinds) {
-    const auto digests = Digests(Hydrate(WEIR_EXAMPLES "/tpch_indexes.sql",
-                                         {"--json", "--digest", "--batcher", batcher, "--workers",
-                                          workers, "--memory", "160MiB"}));
+  const std::tuple<const char*, const char*, bool> kinds[] = {
+      {"auto", "1", true},   {"auto", "3", true},         {"legacy", "2", false},
+      {"paged", "2", false}, {"paged_malloc", "3", false}, {"paged_spill", "2", true},
+      {"legacy", "1", false}, {"paged_lz4", "1", true}};
+  for (const auto& [batcher, workers, spills] : kinds) {
+    std::vector<std::string> flags = {"--json",  "--digest",  "--batcher",
+                                      batcher, "--workers", workers};
+    if (spills) {
+      flags.insert(flags.end(), {"--memory", "160MiB", "--spill-dir", folder_.path()});
+    }
+    const auto digests = Digests(Hydrate(WEIR_EXAMPLES "/tpch_indexes.sql", flags));
     if (want.empty()) want = digests;
     EXPECT_EQ(digests, want) << batcher << " " << workers;
   }
@@ -145,6 +148,59 @@ TEST_F(HydrateTest, MistakesAreOneSentenceWithTheirPlace) {
   EXPECT_EQ(HydrateSql(source, {"--memory", "lots"}).code, 64);
   EXPECT_EQ(HydrateSql(source, {"--batcher", "fast"}).code, 64);
   EXPECT_EQ(HydrateSql(source, {"--memory", "1MiB"}).code, 64);
+}
+
+// A knob that would do nothing is a mistake, not a wish.
+TEST_F(HydrateTest, SettingsWithoutEffectAreRefused) {
+  const std::string source = "CREATE SOURCE t FROM LOAD GENERATOR TPCH (SCALE FACTOR 0.001);";
+  const std::vector<std::vector<std::string>> kIneffective = {
+      {"--memory", "1GiB", "--batcher", "legacy"},
+      {"--spill-dir", "/tmp", "--batcher", "paged"},
+      {"--spill-threads", "4", "--batcher", "paged_malloc"},
+      {"--compress-min-depth", "2", "--batcher", "paged_spill"},
+      {"--spill-dir", "/tmp", "--batcher", "paged_pageout"},
+      {"--spill-handoff", "block", "--spill-threads", "0"},
+      {"--eager-backing", "on", "--spill-threads", "0"}};
+  for (const auto& flags : kIneffective) {
+    const Ended ended = HydrateSql(source, flags);
+    EXPECT_EQ(ended.code, 64) << flags.front();
+    EXPECT_TRUE(ended.err.starts_with("weir: " + flags.front() + " has no effect with "))
+        << ended.err;
+  }
+  EXPECT_EQ(HydrateSql(source, {"--spill-threads", "0", "--batcher", "paged_lz4"}).code, 0);
+}
+
+TEST_F(HydrateTest, ProbesAndMetricsTellHowItWent) {
+  const std::string metrics = folder_.Path("weir.prom");
+  const Ended ended = HydrateSql(
+      "CREATE SOURCE t FROM LOAD GENERATOR TPCH (SCALE FACTOR 0.01);"
+      "CREATE INDEX nations ON nation (n_nationkey);"
+      "CREATE INDEX lines ON lineitem (l_orderkey, l_linenumber);",
+      {"--json", "--content-hash", "--probe-sorted", "1000", "--probe-random", "100",
+       "--metrics-file", metrics});
+  ASSERT_EQ(ended.code, 0) << ended.err;
+  const json all = json::parse(ended.out);
+  const json& probes = all.at("probes");
+  EXPECT_EQ(probes.at("index"), "lines");
+  EXPECT_EQ(probes.at("sorted").at("count"), 1000);
+  EXPECT_EQ(probes.at("sorted").at("rows"), 1000);
+  EXPECT_EQ(probes.at("random").at("rows"), 100);
+  EXPECT_TRUE(all.at("objects")[0].at("content_hash").get<std::string>().starts_with("25:"));
+  double named = 0;
+  for (const auto& [activity, seconds] : all.at("cpu_s").items()) named += seconds.get<double>();
+  const double spent = all.at("utime_s").get<double>() + all.at("stime_s").get<double>();
+  EXPECT_NEAR(named, spent, 0.05 * spent + 0.01);
+  EXPECT_EQ(all.at("update_bytes"), all.at("objects")[0].at("update_bytes").get<int64_t>() +
+                                        all.at("objects")[1].at("update_bytes").get<int64_t>());
+  const std::string text = folder_.Read("weir.prom");
+  const int64_t inserts = all.at("pool").at("inserts");
+  EXPECT_NE(text.find("# TYPE weir_pool_inserts_total counter\nweir_pool_inserts_total " +
+                      std::to_string(inserts) + "\n"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("weir_cpu_seconds_total{activity=\"sort\"} "), std::string::npos);
+  EXPECT_NE(HydrateSql("", {"--metrics-file", "/nowhere/at/all"}).err.find("--metrics-file"),
+            std::string::npos);
 }
 
 // What finds no room fails, with a remedy; what does is hydrated, and the exit code tells.

@@ -4,10 +4,10 @@
 #include <nlohmann/json.hpp>
 
 #include "weir/app/json_line_internal.h"
+#include "weir/app/pool_metrics.h"
 #include "weir/app/text_table.h"
 #include "weir/base/printable.h"
 #include "weir/base/units.h"
-#include "weir/sys/process.h"
 
 namespace weir::app {
 namespace {
@@ -24,8 +24,12 @@ Json NanosOrNull(const std::optional<sys::Duration>& duration) {
   return duration.has_value() ? Json(duration->count()) : Json(nullptr);
 }
 
-Json ObjectJson(const ObjectStatus& status,
-                const std::vector<std::pair<std::string, std::string>>& digests) {
+template <typename T>
+Json ValueOrNull(const std::optional<T>& value) {
+  return value.has_value() ? Json(*value) : Json(nullptr);
+}
+
+Json ObjectJson(const ObjectStatus& status, const std::vector<IndexAnswer>& answers) {
   Json json = {{"object", status.name},
                {"object_kind", "index"},
                {"table", status.table},
@@ -33,37 +37,74 @@ Json ObjectJson(const ObjectStatus& status,
                {"rows", status.rows_read},
                {"rows_expected", status.rows_expected},
                {"bytes", status.bytes_read},
+               {"update_bytes", status.encoded_bytes},
                {"hydration_ns", NanosOrNull(status.hydration_time)},
                {"time_ns", NanosOrNull(status.time)},
-               {"frontier_ms", nullptr},
-               {"error", nullptr}};
-  if (status.frontier.has_value()) json["frontier_ms"] = *status.frontier;
+               {"frontier_ms", ValueOrNull(status.frontier)},
+               {"error", nullptr},
+               {"digest", nullptr},
+               {"content_hash", nullptr}};
   if (status.failure.has_value()) json["error"] = status.failure->message;
-  const auto digest = std::find_if(digests.begin(), digests.end(),
-                                   [&](const auto& each) { return each.first == status.name; });
-  json["digest"] = digest == digests.end() ? Json(nullptr) : Json(digest->second);
+  for (const IndexAnswer& answer : answers) {
+    if (answer.index != status.name) continue;
+    json["digest"] = ValueOrNull(answer.digest);
+    json["content_hash"] = ValueOrNull(answer.content_hash);
+  }
   return json;
 }
 
+// Without the prefix and the ending that a file of all metrics needs.
 Json PoolJson(const mem::PoolCounters& counters) {
-  return {{"inserts", counters.inserts},
-          {"frees", counters.frees},
-          {"live_pages", counters.live_pages},
-          {"resident_bytes", counters.resident_bytes},
-          {"writes_elided", counters.writes_elided},
-          {"evictions_compress", counters.evictions_compress},
-          {"evictions_cheap", counters.evictions_cheap},
-          {"extent_bytes_written", counters.extent_bytes_written},
-          {"extent_raw_bytes_written", counters.extent_raw_bytes_written},
-          {"extent_bytes_read", counters.extent_bytes_read},
-          {"spill_cancelled", counters.spill_cancelled},
-          {"eager_backs", counters.eager_backs},
-          {"producer_evictions", counters.producer_evictions},
-          {"spill_wait_ns", counters.spill_wait_ns},
-          {"read_wait_ns", counters.read_wait_ns},
-          {"warm_bytes", counters.frames.warm_bytes},
-          {"warm_reuses", counters.frames.warm_reuses},
-          {"fresh_frames", counters.frames.fresh_frames}};
+  constexpr std::string_view kPrefix = "pool_";
+  constexpr std::string_view kEnding = "_total";
+  Json json = Json::object();
+  for (const Metric& metric : PoolMetrics(counters)) {
+    std::string name = metric.name.substr(kPrefix.size());
+    if (name.ends_with(kEnding)) name.resize(name.size() - kEnding.size());
+    json[name] = static_cast<int64_t>(metric.value);
+  }
+  return json;
+}
+
+// Seconds by activity: what no scope counted is other, like what threads did between scopes.
+Json CpuJson(const HydrationReport& report) {
+  Json json = Json::object();
+  double named = 0;
+  for (size_t at = 0; at < sys::kActivityCount; ++at) {
+    const auto activity = static_cast<sys::Activity>(at);
+    if (activity == sys::Activity::kOther) continue;
+    const double seconds = sys::Seconds(report.accounting.of(activity));
+    json[std::string(sys::ActivityName(activity))] = seconds;
+    named += seconds;
+  }
+  const double all =
+      static_cast<double>(report.usage.user_micros + report.usage.system_micros) / 1e6;
+  json["other"] = std::max(0.0, all - named);
+  return json;
+}
+
+Json WaitJson(const sys::Accounting& accounting) {
+  Json json = Json::object();
+  for (size_t at = 0; at < sys::kWaitCount; ++at) {
+    const auto wait = static_cast<sys::Wait>(at);
+    json[std::string(sys::WaitName(wait))] = sys::Seconds(accounting.of(wait));
+  }
+  return json;
+}
+
+Json ProbeJson(const std::optional<hydrate::ProbeResult>& probe) {
+  if (!probe.has_value()) return nullptr;
+  return {{"count", probe->probes},
+          {"rows", probe->rows},
+          {"seconds", sys::Seconds(probe->time)},
+          {"digest", fmt::format("{:016x}", probe->digest)}};
+}
+
+Json ProbesJson(const ProbeAnswers& probes) {
+  if (probes.index.empty()) return nullptr;
+  return {{"index", probes.index},
+          {"sorted", ProbeJson(probes.sorted)},
+          {"random", ProbeJson(probes.random)}};
 }
 
 }  // namespace
@@ -111,28 +152,33 @@ std::string HydrationProgressText(const std::vector<ObjectStatus>& statuses, sys
   return share < 1 ? text : text + ", sorting";
 }
 
-std::string HydrationJson(const hydrate::Engine& engine, const hydrate::BuildTimes& times,
-                          const std::vector<std::pair<std::string, std::string>>& digests,
-                          const std::vector<Setting>& settings, int64_t peak_anonymous_bytes) {
+std::string HydrationJson(const hydrate::Engine& engine, const HydrationReport& report,
+                          const std::vector<Setting>& settings) {
   Json json;
   json["objects"] = Json::array();
+  int64_t update_bytes = 0;
   for (const ObjectStatus& status : engine.statuses()) {
-    json["objects"].push_back(ObjectJson(status, digests));
+    json["objects"].push_back(ObjectJson(status, report.answers));
+    update_bytes += status.encoded_bytes;
   }
-  json["decode_s"] = sys::Seconds(times.decode);
-  json["row_encode_s"] = sys::Seconds(times.encode);
-  json["exchange_s"] = sys::Seconds(times.exchange);
-  json["seal_s"] = sys::Seconds(times.seal);
-  const sys::ProcessUsage usage = sys::ReadProcessUsage();
-  json["utime_s"] = static_cast<double>(usage.user_micros) / 1e6;
-  json["stime_s"] = static_cast<double>(usage.system_micros) / 1e6;
-  json["major_faults"] = usage.major_faults;
-  json["peak_rss_bytes"] = usage.peak_rss_bytes;
-  json["anonymous_bytes"] = usage.anonymous_bytes;
-  json["peak_anonymous_bytes"] = peak_anonymous_bytes;
+  json["update_bytes"] = update_bytes;
+  json["cpu_s"] = CpuJson(report);
+  json["wait_s"] = WaitJson(report.accounting);
+  json["utime_s"] = static_cast<double>(report.usage.user_micros) / 1e6;
+  json["stime_s"] = static_cast<double>(report.usage.system_micros) / 1e6;
+  json["major_faults"] = report.usage.major_faults;
+  json["device_read_bytes"] = report.usage.device_read_bytes;
+  json["device_written_bytes"] = report.usage.device_written_bytes;
+  json["fewest_busy_cores"] = report.figures.fewest_busy_cores;
+  json["spill_pinned_s"] = sys::Seconds(report.figures.spill_pinned);
+  json["peak_rss_bytes"] = report.usage.peak_rss_bytes;
+  json["anonymous_bytes"] = report.usage.anonymous_bytes;
+  json["peak_anonymous_bytes"] = report.figures.peak_anonymous_bytes;
+  json["ledger_gap_bytes"] = report.figures.ledger_gap_bytes;
   json["charged_bytes"] = engine.budget().used_bytes();
   json["peak_charged_bytes"] = engine.budget().peak_bytes();
   json["pool"] = PoolJson(engine.counters());
+  json["probes"] = ProbesJson(report.probes);
   json["settings"] = Json::array();
   for (const Setting& setting : settings) {
     json["settings"].push_back({{"name", setting.name},
@@ -141,6 +187,28 @@ std::string HydrationJson(const hydrate::Engine& engine, const hydrate::BuildTim
                                 {"origin", setting.given ? "command line" : "default"}});
   }
   return JsonLine(json);
+}
+
+std::string AnswersText(const HydrationReport& report) {
+  std::string text;
+  for (const IndexAnswer& answer : report.answers) {
+    text += Printable(answer.index);
+    if (answer.digest.has_value()) text += " " + *answer.digest;
+    if (answer.content_hash.has_value()) text += " " + *answer.content_hash;
+    text += "\n";
+  }
+  const auto add = [&](const char* order, const std::optional<hydrate::ProbeResult>& probe) {
+    if (!probe.has_value()) return;
+    const double seconds = std::max(sys::Seconds(probe->time), 1e-9);
+    text += fmt::format("{}: {} keys {}, {} rows found, {} keys/s\n",
+                        Printable(report.probes.index), FormatCount(probe->probes), order,
+                        FormatCount(probe->rows),
+                        FormatCount(static_cast<int64_t>(
+                            static_cast<double>(probe->probes) / seconds)));
+  };
+  add("in order", report.probes.sorted);
+  add("in any order", report.probes.random);
+  return text;
 }
 
 }  // namespace weir::app

@@ -1,18 +1,39 @@
 #pragma once
 // What a hydration says of itself: a table, or one JSON object.
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "weir/app/hydrate_options.h"
+#include "weir/app/run_monitor.h"
 #include "weir/hydrate/engine.h"
+#include "weir/hydrate/probe.h"
+#include "weir/sys/accounting.h"
+#include "weir/sys/process.h"
 
 namespace weir::app {
 
-/// One knob, as it was set.
-struct Setting {
-  std::string name;
-  std::string value;
-  std::string default_value;
-  bool given = false;  ///< On the command line.
+/// What was asked of an index once it was hydrated, and what it said.
+struct IndexAnswer {
+  std::string index;
+  std::optional<std::string> digest;
+  std::optional<std::string> content_hash;
+};
+
+/// Probes of one index; none of an order that was not asked for.
+struct ProbeAnswers {
+  std::string index;
+  std::optional<hydrate::ProbeResult> sorted;
+  std::optional<hydrate::ProbeResult> random;
+};
+
+/// All that is told beside the engine's own state.
+struct HydrationReport {
+  std::vector<IndexAnswer> answers;
+  ProbeAnswers probes;
+  sys::ProcessUsage usage;      ///< When all was hydrated.
+  sys::Accounting accounting;   ///< The same.
+  RunFigures figures;
 };
 
 /// Objects with stage, rows, time and why they failed.
@@ -22,10 +43,11 @@ std::string StatusText(const std::vector<hydrate::ObjectStatus>& statuses);
 std::string HydrationProgressText(const std::vector<hydrate::ObjectStatus>& statuses,
                                   sys::Duration now);
 
-/// Everything: objects (with digests by name where there are any), times, memory, pool, settings.
-/// `peak_anonymous_bytes`: of this process, as far as was seen.
-std::string HydrationJson(const hydrate::Engine& engine, const hydrate::BuildTimes& times,
-                          const std::vector<std::pair<std::string, std::string>>& digests,
-                          const std::vector<Setting>& settings, int64_t peak_anonymous_bytes);
+/// Everything: objects, times, memory, pool, settings.
+std::string HydrationJson(const hydrate::Engine& engine, const HydrationReport& report,
+                          const std::vector<Setting>& settings);
+
+/// A line for each answer and for each order of probes.
+std::string AnswersText(const HydrationReport& report);
 
 }  // namespace weir::app

@@ -3,7 +3,8 @@
 #include "weir/base/assert.h"
 #include "weir/delta/exchange_internal.h"
 #include "weir/delta/legacy_batcher.h"
-#include "weir/delta/merge_internal.h"
+#include "weir/delta/merge.h"
+#include "weir/sys/accounting.h"
 
 namespace weir::delta {
 namespace {
@@ -71,6 +72,7 @@ class SnapshotArranger final : public Arranger {
     if (std::exchange(sealed_[static_cast<size_t>(worker)].value, true)) return later;
     WEIR_TRY(auto snapshot, sorter_->Seal(worker, later->description()));
     if (later->update_count() == 0) return std::unique_ptr<Batch>(std::move(snapshot));
+    const sys::ActivityScope activity(sys::Activity::kMerge);
     constexpr int kDepth = 2;
     LeafBatchBuilder builder(pool_, options_.snapshot.leaf_bytes, kDepth);
     WEIR_TRY(auto left, snapshot->Seek({}));

@@ -17,6 +17,11 @@ class Cursor {
   /// Moves to the next update; false at the end. The row's bytes hold until the next call.
   /// Errors: of mem::Page::Read.
   virtual Result<bool> Next(Update& update) = 0;
+  /// Moves on, past every update whose row is before `row`; never back.
+  ///
+  /// Cost:   of leaves in between none is read; in memory, the logarithm of the way.
+  /// Errors: of mem::Page::Read.
+  virtual Status SkipTo(Bytes row) = 0;
 };
 
 /// Sorted and consolidated: no two updates have the same row and time, and no diff is 0.

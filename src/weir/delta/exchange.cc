@@ -1,6 +1,7 @@
+#include "weir/delta/exchange_internal.h"
 #include "weir/delta/record_internal.h"
 #include "weir/delta/snapshot_sorter.h"
-#include "weir/delta/exchange_internal.h"
+#include "weir/sys/accounting.h"
 
 namespace weir::delta {
 namespace {
@@ -70,7 +71,10 @@ Status Exchange::Ship(int worker, int shard, const Take& take) {
     {
       constexpr auto kAWhile = std::chrono::milliseconds(1);
       std::unique_lock lock(inbox.mutex);
-      if (inbox.bytes >= kMostInboxBytes) inbox.emptied.wait_for(lock, kAWhile);
+      if (inbox.bytes >= kMostInboxBytes) {
+        const sys::WaitScope waits(sys::Wait::kBudget);
+        inbox.emptied.wait_for(lock, kAWhile);
+      }
       if (inbox.bytes < kMostInboxBytes) {
         inbox.bytes += parcel->rows.bytes.size();
         inbox.parcels.push_back(std::move(parcel));

@@ -2,8 +2,9 @@
 
 #include <algorithm>
 
-#include "weir/delta/merge_internal.h"
+#include "weir/delta/merge.h"
 #include "weir/delta/update_buffer_internal.h"
+#include "weir/sys/accounting.h"
 
 namespace weir::delta {
 
@@ -60,6 +61,7 @@ Status LadderBatcher::PushChain(Chain chain) {
 }
 
 Status LadderBatcher::MergeLastTwo() {
+  const sys::ActivityScope activity(sys::Activity::kMerge);
   const Chain right = std::move(chains_.back());
   chains_.pop_back();
   const Chain left = std::move(chains_.back());
@@ -94,6 +96,7 @@ Result<std::unique_ptr<LeafBatch>> LadderBatcher::SealLeaves(Frontier upper) {
 
 // Updates before the upper are the batch; the others stay.
 Result<std::unique_ptr<LeafBatch>> LadderBatcher::Split(Chain all, Description description) {
+  const sys::ActivityScope activity(sys::Activity::kCopy);
   if (!IsOpen(description.upper, all.last_time)) {
     all.updates->Describe(description);
     return std::move(all.updates);

@@ -2,6 +2,7 @@
 
 #include "weir/base/assert.h"
 #include "weir/delta/record_internal.h"
+#include "weir/delta/search_internal.h"
 
 namespace weir::delta {
 namespace {
@@ -56,18 +57,9 @@ Bytes LeafReader::row(int64_t index) const {
   return Record::At(page_ + LoadAt<uint32_t>(starts_, index)).bytes();
 }
 
-int64_t LeafReader::LowerBound(Bytes row) const {
-  int64_t low = 0;
-  int64_t high = count_;
-  while (low < high) {
-    const int64_t middle = (low + high) / 2;
-    if (CompareRows(this->row(middle), row) < 0) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
-  }
-  return low;
+int64_t LeafReader::LowerBound(int64_t from, Bytes row) const {
+  return FirstNotBefore(from, count_,
+                        [&](int64_t at) { return CompareRows(this->row(at), row) < 0; });
 }
 
 int64_t LeafWriter::FooterBytes(int64_t count, bool uniform) const {

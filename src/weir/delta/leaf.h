@@ -17,8 +17,8 @@ class LeafReader {
   int64_t count() const { return count_; }
   Update at(int64_t index) const;
   Bytes row(int64_t index) const;
-  /// The first update whose row is not before `row`; count() when all are.
-  int64_t LowerBound(Bytes row) const;
+  /// The first update from `from` on whose row is not before `row`; count() when all are.
+  int64_t LowerBound(int64_t from, Bytes row) const;
 
  private:
   const uint8_t* page_ = nullptr;

@@ -3,44 +3,50 @@
 #include <algorithm>
 
 #include "weir/delta/record_internal.h"
+#include "weir/delta/search_internal.h"
 
 namespace weir::delta {
 
 class LeafBatch::LeafCursor final : public Cursor {
  public:
-  LeafCursor(const LeafBatch& batch, int64_t leaf) : batch_(batch), leaf_(leaf) {}
-
-  // To the first update of the leaf at hand that is not before `row`.
-  Status Find(Bytes row) {
-    if (leaf_ == batch_.leaf_count()) return Ok();
-    WEIR_DO(Open());
-    index_ = reader_.LowerBound(row);
-    return Ok();
-  }
+  explicit LeafCursor(const LeafBatch& batch) : batch_(batch) {}
 
   Result<bool> Next(Update& update) override {
     while (index_ == reader_.count()) {
       if (opened_) ++leaf_;
       if (leaf_ == batch_.leaf_count()) return false;
       WEIR_DO(Open());
-      index_ = 0;
+      if (leaf_ + 1 < batch_.leaf_count()) {
+        batch_.leaves_[static_cast<size_t>(leaf_ + 1)].Prefetch();
+      }
     }
     update = reader_.at(index_++);
     return true;
+  }
+
+  Status SkipTo(Bytes row) override {
+    if (leaf_ == batch_.leaf_count()) return Ok();
+    const int64_t leaf = batch_.LeafOf(leaf_, row);
+    if (leaf != leaf_ || !opened_) {
+      leaf_ = leaf;
+      WEIR_DO(Open());
+    }
+    index_ = reader_.LowerBound(index_, row);
+    return Ok();
   }
 
  private:
   Status Open() {
     guard_.Drop();
     WEIR_TRY(guard_, batch_.leaves_[static_cast<size_t>(leaf_)].Read());
-    if (leaf_ + 1 < batch_.leaf_count()) batch_.leaves_[static_cast<size_t>(leaf_ + 1)].Prefetch();
     reader_ = LeafReader(guard_.bytes());
     opened_ = true;
+    index_ = 0;
     return Ok();
   }
 
   const LeafBatch& batch_;
-  int64_t leaf_;
+  int64_t leaf_ = 0;
   bool opened_ = false;
   mem::PageGuard guard_;
   LeafReader reader_;
@@ -53,23 +59,14 @@ Bytes LeafBatch::Fence(int64_t leaf) const {
   return Bytes(fences_).subspan(begin, fence_ends_[at] - begin);
 }
 
-int64_t LeafBatch::LeafOf(Bytes row) const {
-  int64_t low = 0;
-  int64_t high = leaf_count();
-  while (low < high) {  // The first leaf that begins at `row` or after it.
-    const int64_t middle = (low + high) / 2;
-    if (CompareRows(Fence(middle), row) < 0) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
-  }
-  return std::max<int64_t>(low - 1, 0);
+int64_t LeafBatch::LeafOf(int64_t leaf, Bytes row) const {
+  const auto begins_before = [&](int64_t at) { return CompareRows(Fence(at), row) < 0; };
+  return FirstNotBefore(leaf + 1, leaf_count(), begins_before) - 1;
 }
 
 Result<std::unique_ptr<Cursor>> LeafBatch::Seek(Bytes from) const {
-  auto cursor = std::make_unique<LeafCursor>(*this, from.empty() ? 0 : LeafOf(from));
-  if (!from.empty()) WEIR_DO(cursor->Find(from));
+  auto cursor = std::make_unique<LeafCursor>(*this);
+  if (!from.empty()) WEIR_DO(cursor->SkipTo(from));
   return std::unique_ptr<Cursor>(std::move(cursor));
 }
 

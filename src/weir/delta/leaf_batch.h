@@ -22,9 +22,9 @@ class LeafBatch final : public Batch {
   friend class LeafBatchBuilder;
   class LeafCursor;
 
-  /// The leaf before the first that begins at `row` or after it: updates from `row` on are there or
-  /// later.
-  int64_t LeafOf(Bytes row) const;
+  /// From `leaf` on, the leaf before the first that begins at `row` or after it: updates from `row`
+  /// on are there or later.
+  int64_t LeafOf(int64_t leaf, Bytes row) const;
   Bytes Fence(int64_t leaf) const;
 
   Description description_;

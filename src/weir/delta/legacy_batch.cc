@@ -2,6 +2,7 @@
 
 #include "weir/delta/legacy_batch_internal.h"
 #include "weir/delta/record_internal.h"
+#include "weir/delta/search_internal.h"
 
 namespace weir::delta {
 
@@ -66,8 +67,7 @@ void LegacyBatch::Finish() {
 
 class LegacyBatch::LegacyCursor final : public Cursor {
  public:
-  LegacyCursor(const LegacyBatch& batch, int64_t key, int64_t val)
-      : batch_(batch), key_(key), val_(val) {}
+  LegacyCursor(const LegacyBatch& batch, Place at) : batch_(batch), key_(at.key), val_(at.val) {}
 
   Result<bool> Next(Update& update) override {
     if (update_ == end_ && std::exchange(open_, false)) ++val_;
@@ -78,6 +78,15 @@ class LegacyBatch::LegacyCursor final : public Cursor {
               batch_.diffs_[update_]};
     ++update_;
     return true;
+  }
+
+  Status SkipTo(Bytes row) override {
+    const auto [key, val] = batch_.Find({key_, val_}, row);
+    if (val == val_) return Ok();
+    key_ = key;
+    val_ = val;
+    open_ = false;
+    return Ok();
   }
 
  private:
@@ -102,37 +111,25 @@ class LegacyBatch::LegacyCursor final : public Cursor {
   std::vector<uint8_t> row_;  // The key and value at hand, and slack.
 };
 
-// By key, then by what of `from` goes beyond it: no key is the beginning of another.
-Result<std::unique_ptr<Cursor>> LegacyBatch::Seek(Bytes from) const {
-  int64_t low = 0;
-  int64_t high = keys_.count();
+// By key, then by what of `row` goes beyond it: no key is the beginning of another.
+LegacyBatch::Place LegacyBatch::Find(Place from, Bytes row) const {
   const auto begins = [&](Bytes key) {
-    return key.size() <= from.size() && std::memcmp(key.data(), from.data(), key.size()) == 0;
+    return key.size() <= row.size() && std::memcmp(key.data(), row.data(), key.size()) == 0;
   };
-  while (low < high) {  // The first key that does not come before `from`, or begins it.
-    const int64_t middle = (low + high) / 2;
-    const Bytes key = keys_[middle];
-    if (!begins(key) && CompareRows(key, from) < 0) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
-  }
-  const int64_t key = low;
-  int64_t val = FirstVal(key);
+  const int64_t key = FirstNotBefore(from.key, keys_.count(), [&](int64_t at) {
+    return !begins(keys_[at]) && CompareRows(keys_[at], row) < 0;
+  });
+  int64_t val = std::max(from.val, FirstVal(key));
   if (key < keys_.count() && begins(keys_[key])) {
-    const Bytes rest = from.subspan(keys_[key].size());
-    high = val_ends_[key];
-    while (val < high) {
-      const int64_t middle = (val + high) / 2;
-      if (CompareRows(vals_[middle], rest) < 0) {
-        val = middle + 1;
-      } else {
-        high = middle;
-      }
-    }
+    const Bytes rest = row.subspan(keys_[key].size());
+    val = FirstNotBefore(val, val_ends_[key],
+                         [&](int64_t at) { return CompareRows(vals_[at], rest) < 0; });
   }
-  return std::unique_ptr<Cursor>(std::make_unique<LegacyCursor>(*this, key, val));
+  return {key, val};
+}
+
+Result<std::unique_ptr<Cursor>> LegacyBatch::Seek(Bytes from) const {
+  return std::unique_ptr<Cursor>(std::make_unique<LegacyCursor>(*this, Find({0, 0}, from)));
 }
 
 }  // namespace weir::delta

@@ -84,6 +84,14 @@ class LegacyBatch final : public Batch {
 
  private:
   class LegacyCursor;
+  struct Place {
+    int64_t key;
+    int64_t val;
+  };
+
+  /// From `from` on, the first value whose row is not before `row`.
+  /// Requires: `from` is a place of a value, or the end.
+  Place Find(Place from, Bytes row) const;
   void EndVal();
   int64_t FirstVal(int64_t key) const { return key == 0 ? 0 : val_ends_[key - 1]; }
   int64_t FirstUpdate(int64_t val) const { return val == 0 ? 0 : update_ends_[val - 1]; }

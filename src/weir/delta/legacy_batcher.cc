@@ -4,10 +4,12 @@
 
 #include "weir/delta/legacy_batch_internal.h"
 #include "weir/delta/legacy_chunk_internal.h"
+#include "weir/sys/accounting.h"
 
 namespace weir::delta {
 
 void LegacyChunk::Consolidate() {
+  const sys::ActivityScope activity(sys::Activity::kSort);
   std::sort(updates_, updates_ + size_, [](const LegacyUpdate& a, const LegacyUpdate& b) {
     return CompareUpdates(a, b) < 0;
   });
@@ -54,6 +56,7 @@ Status LegacyBatcher::Push(const table::EncodedRows& rows, Time time, Diff diff)
 
 // The buffer, sorted, becomes a chain.
 void LegacyBatcher::FlushBuffer() {
+  const sys::ActivityScope activity(sys::Activity::kCopy);
   Chain chain;
   for (size_t at = 0; at < buffer_->size(); ++at) {
     Append(chain, (*buffer_)[at], (*buffer_)[at].diff);
@@ -110,6 +113,7 @@ class LegacyBatcher::Input {
 };
 
 void LegacyBatcher::MergeLastTwo() {
+  const sys::ActivityScope activity(sys::Activity::kMerge);
   Input right(*this, std::move(chains_.back()));
   chains_.pop_back();
   Input left(*this, std::move(chains_.back()));
@@ -173,6 +177,7 @@ void LegacyBatcher::Split(Chain all, Frontier upper, Chain& shipped) {
 
 // Counts first, so that the batch's arrays are made at their final size.
 std::unique_ptr<Batch> LegacyBatcher::Build(const Chain& shipped, Description description) {
+  const sys::ActivityScope activity(sys::Activity::kCopy);
   LegacyCounts counts;
   const LegacyUpdate* last = nullptr;
   for (const auto& chunk : shipped.chunks) {

@@ -1,7 +1,8 @@
+#include "weir/delta/merge.h"
+
 #include <algorithm>
 #include <vector>
 
-#include "weir/delta/merge_internal.h"
 #include "weir/delta/record_internal.h"
 
 namespace weir::delta {
@@ -30,6 +31,12 @@ int Compare(const Head& left, const Head& right) {
   return right.more ? Compare(left.update, right.update) : -1;
 }
 
+class Empty final : public Cursor {
+ public:
+  Result<bool> Next(Update&) override { return false; }
+  Status SkipTo(Bytes) override { return Ok(); }
+};
+
 class Merge final : public Cursor {
  public:
   Merge(std::unique_ptr<Cursor> left, std::unique_ptr<Cursor> right)
@@ -50,7 +57,19 @@ class Merge final : public Cursor {
     return true;
   }
 
+  Status SkipTo(Bytes row) override {
+    WEIR_DO(Skip(left_, step_left_, row));
+    return Skip(right_, step_right_, row);
+  }
+
  private:
+  // `step`: its update was handed out, or there is none yet.
+  static Status Skip(Head& head, bool& step, Bytes row) {
+    if (!step && (!head.more || CompareRows(head.update.row, row) >= 0)) return Ok();
+    step = true;
+    return head.cursor->SkipTo(row);
+  }
+
   Head left_;
   Head right_;
   bool step_left_ = true;
@@ -63,10 +82,7 @@ class MovingMerge final : public Cursor {
       : left_{std::move(left)}, right_{std::move(right)}, since_(since) {}
 
   Result<bool> Next(Update& update) override {
-    if (!std::exchange(started_, true)) {
-      WEIR_DO(left_.Step(since_));
-      if (right_.cursor != nullptr) WEIR_DO(right_.Step(since_));
-    }
+    WEIR_DO(Start());
     do {
       if (!left_.more && !right_.more) return false;
       const Update& first = Compare(left_, right_) <= 0 ? left_.update : right_.update;
@@ -79,7 +95,25 @@ class MovingMerge final : public Cursor {
     return true;
   }
 
+  Status SkipTo(Bytes row) override {
+    WEIR_DO(Start());
+    WEIR_DO(Skip(left_, row));
+    return Skip(right_, row);
+  }
+
  private:
+  Status Start() {
+    if (std::exchange(started_, true)) return Ok();
+    WEIR_DO(left_.Step(since_));
+    return right_.cursor == nullptr ? Ok() : right_.Step(since_);
+  }
+
+  Status Skip(Head& head, Bytes row) const {
+    if (!head.more || CompareRows(head.update.row, row) >= 0) return Ok();
+    WEIR_DO(head.cursor->SkipTo(row));
+    return head.Step(since_);
+  }
+
   // Steps over all that is the same as `sum`, and adds it up.
   Status AddSame(Head& head, Update& sum) const {
     while (head.more && Compare(head.update, sum) == 0) {
@@ -102,6 +136,16 @@ std::unique_ptr<Cursor> MergeCursors(std::unique_ptr<Cursor> left, std::unique_p
                                      Time since) {
   if (since == 0) return std::make_unique<Merge>(std::move(left), std::move(right));
   return std::make_unique<MovingMerge>(std::move(left), std::move(right), since);
+}
+
+std::unique_ptr<Cursor> MergeAll(std::vector<std::unique_ptr<Cursor>> cursors) {
+  if (cursors.empty()) return std::make_unique<Empty>();
+  for (size_t apart = 1; apart < cursors.size(); apart *= 2) {
+    for (size_t at = 0; at + apart < cursors.size(); at += 2 * apart) {
+      cursors[at] = MergeCursors(std::move(cursors[at]), std::move(cursors[at + apart]), 0);
+    }
+  }
+  return std::move(cursors.front());
 }
 
 std::unique_ptr<Cursor> MoveTimes(std::unique_ptr<Cursor> cursor, Time since) {

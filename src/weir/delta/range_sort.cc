@@ -2,6 +2,7 @@
 
 #include "weir/delta/ladder_batcher.h"
 #include "weir/delta/range_sort_internal.h"
+#include "weir/sys/accounting.h"
 
 namespace weir::delta {
 namespace {
@@ -61,6 +62,7 @@ Status RangeSort::Add(StagedRows range) {
 }
 
 Status RangeSort::AddAtOnce(const StagedRows& range) {
+  const sys::ActivityScope sorting(sys::Activity::kSort);
   std::vector<mem::PageGuard> guards;
   WEIR_DO(Reserve(range.count()));
   size_t filled = 0;
@@ -77,6 +79,7 @@ Status RangeSort::AddAtOnce(const StagedRows& range) {
 
 // Ranges within the range; where its rows cannot be told apart that way, a ladder of merges.
 Status RangeSort::AddInParts(StagedRows range) {
+  const sys::ActivityScope activity(sys::Activity::kExchange);
   const int64_t count = range.count();
   WEIR_TRY(const auto partition, ChooseRanges(range, pool_, options_, range.bytes(), 1));
   std::vector<StagedRows> parts(static_cast<size_t>(partition->range_count()));
@@ -119,6 +122,7 @@ Status RangeSort::Reserve(int64_t rows) {
 
 // Rows that are the same become one with the sum of their diffs.
 Status RangeSort::Emit(std::span<const SortEntry> sorted) {
+  const sys::ActivityScope activity(sys::Activity::kCopy);
   while (!sorted.empty()) {
     const Record record = Record::At(sorted.front().record);
     const size_t same = CountSame(sorted);

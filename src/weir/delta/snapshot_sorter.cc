@@ -3,8 +3,9 @@
 #include <algorithm>
 
 #include "weir/base/assert.h"
-#include "weir/delta/merge_internal.h"
+#include "weir/delta/merge.h"
 #include "weir/delta/range_sort_internal.h"
+#include "weir/sys/accounting.h"
 #include "weir/sys/hash.h"
 
 namespace weir::delta {
@@ -189,13 +190,14 @@ Result<std::unique_ptr<LeafBatch>> SnapshotSorter::MergeAll(
     parts.front()->Describe(description);
     return std::move(parts.front());
   }
+  const sys::ActivityScope activity(sys::Activity::kMerge);
   LeafBatchBuilder builder(pool_, options_.leaf_bytes, 2);
-  std::unique_ptr<Cursor> all;
+  std::vector<std::unique_ptr<Cursor>> cursors;
   for (const auto& part : parts) {
     WEIR_TRY(auto cursor, part->Seek({}));
-    all = all == nullptr ? std::move(cursor) : MergeCursors(std::move(all), std::move(cursor), 0);
+    cursors.push_back(std::move(cursor));
   }
-  if (all != nullptr) WEIR_DO(builder.AddAll(*all));
+  WEIR_DO(builder.AddAll(*delta::MergeAll(std::move(cursors))));
   return builder.Finish(description);
 }
 

@@ -3,7 +3,8 @@
 #include <algorithm>
 
 #include "weir/base/assert.h"
-#include "weir/delta/merge_internal.h"
+#include "weir/delta/merge.h"
+#include "weir/sys/accounting.h"
 
 namespace weir::delta {
 namespace {
@@ -14,6 +15,7 @@ class HoldingCursor final : public Cursor {
   HoldingCursor(std::shared_ptr<const Batch> batch, std::unique_ptr<Cursor> cursor)
       : batch_(std::move(batch)), cursor_(std::move(cursor)) {}
   Result<bool> Next(Update& update) override { return cursor_->Next(update); }
+  Status SkipTo(Bytes row) override { return cursor_->SkipTo(row); }
 
  private:
   const std::shared_ptr<const Batch> batch_;
@@ -30,15 +32,11 @@ class UpToCursor final : public Cursor {
       if (!more || update.time <= time_) return more;
     }
   }
+  Status SkipTo(Bytes row) override { return cursor_->SkipTo(row); }
 
  private:
   const std::unique_ptr<Cursor> cursor_;
   const Time time_;
-};
-
-class EmptyCursor final : public Cursor {
- public:
-  Result<bool> Next(Update&) override { return false; }
 };
 
 }  // namespace
@@ -84,6 +82,7 @@ void Spine::Begin() {
 }
 
 Status Spine::Advance(int64_t& fuel) {
+  const sys::ActivityScope activity(sys::Activity::kMerge);
   while (fuel > 0) {
     if (merging_ == nullptr) Begin();
     if (merging_ == nullptr) return Ok();
@@ -124,13 +123,12 @@ int64_t Spine::update_count() const {
 }
 
 Result<std::unique_ptr<Cursor>> Spine::SeekAll(Bytes from) const {
-  std::unique_ptr<Cursor> all = std::make_unique<EmptyCursor>();
-  for (auto batch = batches_.rbegin(); batch != batches_.rend(); ++batch) {
-    WEIR_TRY(auto cursor, (*batch)->Seek(from));
-    auto holding = std::make_unique<HoldingCursor>(*batch, std::move(cursor));
-    all = MergeCursors(std::move(holding), std::move(all), 0);
+  std::vector<std::unique_ptr<Cursor>> all;
+  for (const auto& batch : batches_) {
+    WEIR_TRY(auto cursor, batch->Seek(from));
+    all.push_back(std::make_unique<HoldingCursor>(batch, std::move(cursor)));
   }
-  return all;
+  return MergeAll(std::move(all));
 }
 
 Result<std::unique_ptr<Cursor>> Spine::ReadAt(Time time, Bytes from) const {

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "weir/delta/update_buffer_internal.h"
+#include "weir/sys/accounting.h"
 
 namespace weir::delta {
 
@@ -28,6 +29,7 @@ void UpdateBuffer::Add(const Update& update) {
 }
 
 Result<std::span<SortEntry>> UpdateBuffer::Sorted() {
+  const sys::ActivityScope activity(sys::Activity::kSort);
   const auto count = static_cast<size_t>(count_);
   WEIR_TRY(entries_page_, pool_.New(2 * count_ * static_cast<int64_t>(sizeof(SortEntry))));
   auto* const entries = reinterpret_cast<SortEntry*>(entries_page_.data());
@@ -41,6 +43,7 @@ Result<std::span<SortEntry>> UpdateBuffer::Sorted() {
 Status UpdateBuffer::Drain(const std::function<Status(const Update&)>& emit) {
   if (count_ > 0) {
     WEIR_TRY(std::span<const SortEntry> sorted, Sorted());
+    const sys::ActivityScope activity(sys::Activity::kCopy);
     while (!sorted.empty()) {
       const size_t same = CountSame(sorted);
       WEIR_DO(EmitSame(sorted.first(same), emit));

@@ -73,7 +73,6 @@ constexpr CellKey kKeys[] = {
     {"codec_s"},
     {"io_s"},
     {"row_encode_s"},
-    {"seal_s"},
     {"peak_anonymous_bytes"},
 };
 

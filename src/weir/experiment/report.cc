@@ -71,7 +71,11 @@ std::vector<LadderReport> Ladders() {
         {"decode_s", "decode s", 1, 2},
         {"row_encode_s", "row encode s", 1, 2},
         {"exchange_s", "exchange s", 1, 2},
-        {"seal_s", "sort + merge + copy s", 1, 2},
+        {"sort_s", "sort s", 1, 2},
+        {"merge_s", "merge s", 1, 2},
+        {"copy_s", "copy s", 1, 2},
+        {"codec_s", "codec s", 1, 2},
+        {"io_s", "io s", 1, 2},
         {"extent_bytes_written", "spilled MB", kMillion, 1}},
        HydrateTargets},
   };

@@ -4,7 +4,7 @@
 #include <condition_variable>
 #include <mutex>
 
-#include "weir/sys/process.h"
+#include "weir/sys/accounting.h"
 #include "weir/sys/thread.h"
 
 namespace weir::hydrate {
@@ -37,7 +37,7 @@ class Build {
     }
   }
 
-  Result<BuildTimes> Run() {
+  Status Run() {
     const sys::Duration start = clock_.Now();
     for (Index* index : indexes_) index->Start(start);
     std::vector<std::thread> threads;
@@ -50,7 +50,7 @@ class Build {
       }
     }
     for (std::thread& thread : threads) thread.join();
-    if (!failure_.has_value()) return times_;
+    if (!failure_.has_value()) return Ok();
     for (Index* index : indexes_) {
       if (index->stage() != Stage::kHydrated) index->Fail(*failure_);
     }
@@ -58,36 +58,24 @@ class Build {
   }
 
  private:
-  // Processor time of a worker since it last asked, added to one of the phases.
-  class Phases {
-   public:
-    void Spend(sys::Duration BuildTimes::*phase) {
-      const sys::Duration now = sys::ThreadCpuTime();
-      times.*phase += now - last_;
-      last_ = now;
-    }
-    BuildTimes times;
-
-   private:
-    sys::Duration last_ = sys::ThreadCpuTime();
-  };
-
   // Every worker meets the others at every point, whether it failed or not.
   void Work(int worker) {
-    Phases phases;
-    Note(Read(worker, phases));
+    const sys::ThreadScope thread;
+    const sys::ActivityScope activity(sys::Activity::kExchange);
+    Note(Read(worker));
     for (const auto& arranger : arrangers_) Note(failed() ? Ok() : arranger->Finish(worker));
     ReceiveUntilAllHaveRead(worker);
-    phases.Spend(&BuildTimes::exchange);
-    met_.arrive_and_wait();
+    Meet();
     for (size_t at = 0; at < indexes_.size(); ++at) {
       Note(failed() ? Ok() : Seal(worker, at));
-      phases.Spend(&BuildTimes::seal);
-      met_.arrive_and_wait();
+      Meet();
       if (worker == 0 && !failed()) indexes_[at]->End(clock_.Now(), options_.as_of + 1);
     }
-    const std::lock_guard lock(mutex_);
-    times_ += phases.times;
+  }
+
+  void Meet() {
+    const sys::WaitScope waits(sys::Wait::kMeet);
+    met_.arrive_and_wait();
   }
 
   // In place of a worker that could not be started: the others shall not wait for it.
@@ -111,36 +99,43 @@ class Build {
       lock.unlock();
       for (const auto& arranger : arrangers_) Note(arranger->Receive(worker));
       lock.lock();
-      if (reading_ > 0) all_read_.wait_for(lock, kAWhile);
+      if (reading_ == 0) break;
+      const sys::WaitScope waits(sys::Wait::kMeet);
+      all_read_.wait_for(lock, kAWhile);
     }
   }
 
-  Status Read(int worker, Phases& phases) {
+  Status Read(int worker) {
+    const sys::ActivityScope activity(sys::Activity::kDecode);
     while (!failed()) {
       WEIR_TRY(const auto reader, scan_->Next(options_.batch_rows, blocks_));
       if (reader == nullptr) return Ok();
       while (!failed()) {
         if (stop_.asked()) return Fail(Code::kCancelled, "stopped on request");
         WEIR_TRY(const table::Batch batch, reader->Next());
-        phases.Spend(&BuildTimes::decode);
         if (batch.row_count == 0) break;
-        WEIR_DO(Feed(worker, batch, phases));
+        WEIR_DO(Feed(worker, batch));
       }
     }
     return Ok();
   }
 
-  Status Feed(int worker, const table::Batch& batch, Phases& phases) {
+  Status Feed(int worker, const table::Batch& batch) {
     for (size_t at = 0; at < indexes_.size(); ++at) {
       table::EncodedRows rows(blocks_);
-      indexes_[at]->codec().Encode(batch, 0, batch.row_count, rows);
-      phases.Spend(&BuildTimes::encode);
+      Encode(indexes_[at]->codec(), batch, rows);
+      const sys::ActivityScope activity(sys::Activity::kExchange);
       WEIR_DO(arrangers_[at]->Push(worker, rows, options_.as_of, 1));
       WEIR_DO(arrangers_[at]->Receive(worker));
-      indexes_[at]->NoteRows(batch.row_count);
-      phases.Spend(&BuildTimes::exchange);
+      indexes_[at]->NoteRows(rows.row_count, rows.bytes.size());
     }
     return Ok();
+  }
+
+  static void Encode(const table::RowCodec& codec, const table::Batch& batch,
+                     table::EncodedRows& rows) {
+    const sys::ActivityScope activity(sys::Activity::kEncode);
+    codec.Encode(batch, 0, batch.row_count, rows);
   }
 
   Status Seal(int worker, size_t at) {
@@ -171,23 +166,13 @@ class Build {
   std::condition_variable all_read_;
   int reading_;  // Workers that have not come to the end of the scan.
   std::optional<Error> failure_;
-  BuildTimes times_;
 };
 
 }  // namespace
 
-BuildTimes& BuildTimes::operator+=(const BuildTimes& more) {
-  decode += more.decode;
-  encode += more.encode;
-  exchange += more.exchange;
-  seal += more.seal;
-  return *this;
-}
-
-Result<BuildTimes> BuildIndexes(const feed::SourceTable& table, std::span<Index* const> indexes,
-                                const BuildOptions& options, mem::Pool& pool,
-                                mem::BlockAllocator& blocks, sys::Clock& clock,
-                                const sys::Stop& stop) {
+Status BuildIndexes(const feed::SourceTable& table, std::span<Index* const> indexes,
+                    const BuildOptions& options, mem::Pool& pool, mem::BlockAllocator& blocks,
+                    sys::Clock& clock, const sys::Stop& stop) {
   return Build(table, indexes, options, pool, blocks, clock, stop).Run();
 }
 

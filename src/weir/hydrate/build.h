@@ -9,16 +9,6 @@
 
 namespace weir::hydrate {
 
-/// Processor seconds by what they were spent on, over all workers.
-struct BuildTimes {
-  sys::Duration decode{0};    ///< Reading and decoding files.
-  sys::Duration encode{0};    ///< From columns to rows.
-  sys::Duration exchange{0};  ///< Between workers, and into batchers.
-  sys::Duration seal{0};      ///< Sorting, merging and copying what was collected.
-
-  BuildTimes& operator+=(const BuildTimes& more);
-};
-
 struct BuildOptions {
   delta::BatcherKind batcher = delta::BatcherKind::kSnapshot;
   int worker_count = 1;
@@ -34,9 +24,8 @@ struct BuildOptions {
 /// Errors: of feed::TableScan, delta::Arranger and sys::StartThread; kCancelled when `stop`
 ///         was asked for. The indexes have failed, then.
 /// Requires: fresh indexes, with as many shards as there are workers.
-Result<BuildTimes> BuildIndexes(const feed::SourceTable& table, std::span<Index* const> indexes,
-                                const BuildOptions& options, mem::Pool& pool,
-                                mem::BlockAllocator& blocks, sys::Clock& clock,
-                                const sys::Stop& stop);
+Status BuildIndexes(const feed::SourceTable& table, std::span<Index* const> indexes,
+                    const BuildOptions& options, mem::Pool& pool, mem::BlockAllocator& blocks,
+                    sys::Clock& clock, const sys::Stop& stop);
 
 }  // namespace weir::hydrate

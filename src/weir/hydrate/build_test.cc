@@ -39,7 +39,7 @@ class BuildTest : public testing::Test {
     return engine;
   }
 
-  Result<BuildTimes> Build(const feed::Snapshot& snapshot, Engine& engine,
+  Status Build(const feed::Snapshot& snapshot, Engine& engine,
                            const BuildOptions& options) {
     std::vector<Index*> indexes;
     for (const auto& index : engine.indexes) indexes.push_back(index.get());
@@ -97,14 +97,14 @@ TEST_F(BuildTest, IndexesHoldTheRowsOfTheirTable) {
         options.worker_count = workers;
         options.as_of = kAsOf;
         options.ladder.chunk_bytes = 128 << 10;
-        const auto times = Build(*snapshot, *engine, options);
-        ASSERT_TRUE(times.ok()) << times.error().message;
+        const Status built = Build(*snapshot, *engine, options);
+        ASSERT_TRUE(built.ok()) << built.error().message;
         for (size_t at = 0; at < engine->indexes.size(); ++at) {
           const Index& index = *engine->indexes[at];
           if (want.size() == at) want.push_back(Expected(*snapshot, index));
           EXPECT_EQ(index.stage(), Stage::kHydrated);
           EXPECT_EQ(index.rows_read(), snapshot->row_count());
-          EXPECT_TRUE(index.DigestAt(kAsOf).value() == want[at])
+          EXPECT_TRUE(index.DigestAt(kAsOf, stop_).value() == want[at])
               << index.plan().name << " " << delta::BatcherName(kind) << " " << workers;
         }
         if (pool_bytes != mem::kUnlimited && kind != delta::BatcherKind::kLegacy) {
@@ -123,9 +123,9 @@ TEST_F(BuildTest, AFailingDeviceFailsTheBuild) {
   engine->spilling.file().Fail(sys::FailingScratchFile::Step::kWrite, 3, 1'000'000);
   BuildOptions options;
   options.worker_count = 3;
-  const auto times = Build(*snapshot, *engine, options);
-  ASSERT_FALSE(times.ok());
-  EXPECT_EQ(times.error().message, "the device is gone");
+  const Status built = Build(*snapshot, *engine, options);
+  ASSERT_FALSE(built.ok());
+  EXPECT_EQ(built.error().message, "the device is gone");
   EXPECT_EQ(engine->indexes.back()->stage(), Stage::kFailed);
 }
 
@@ -135,9 +135,9 @@ TEST_F(BuildTest, AStoppedBuildEnds) {
   stop_.Ask(15);
   BuildOptions options;
   options.worker_count = 2;
-  const auto times = Build(*snapshot, *engine, options);
-  ASSERT_FALSE(times.ok());
-  EXPECT_EQ(times.error().code, Code::kCancelled);
+  const Status built = Build(*snapshot, *engine, options);
+  ASSERT_FALSE(built.ok());
+  EXPECT_EQ(built.error().code, Code::kCancelled);
   EXPECT_EQ(engine->indexes.front()->stage(), Stage::kFailed);
 }
 
@@ -153,10 +153,10 @@ TEST_F(BuildTest, WorkersThatCannotBeStartedFailTheBuild) {
   ASSERT_EQ(pthread_setattr_default_np(&huge), 0);
   BuildOptions options;
   options.worker_count = 3;
-  const auto times = Build(*snapshot, *engine, options);
+  const Status built = Build(*snapshot, *engine, options);
   ASSERT_EQ(pthread_setattr_default_np(&before), 0);
-  ASSERT_FALSE(times.ok());
-  EXPECT_EQ(times.error().code, Code::kExhausted);
+  ASSERT_FALSE(built.ok());
+  EXPECT_EQ(built.error().code, Code::kExhausted);
   EXPECT_EQ(engine->indexes.front()->stage(), Stage::kFailed);
 }
 

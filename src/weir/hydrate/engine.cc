@@ -36,7 +36,7 @@ Engine::Engine(const EngineOptions& options, sys::Clock& clock)
       budget_("memory", options.memory_bytes),
       pool_budget_("pool", PoolBytes(options), &budget_),
       blocks_(budget_, kKeptBytes),
-      frames_(pool_budget_, kAddresses) {}
+      frames_(pool_budget_, kAddresses, options.frames) {}
 
 Engine::~Engine() { budget_.SetReclaimer(nullptr); }
 
@@ -57,7 +57,9 @@ Status Engine::Start() {
   program_ = std::move(program).value();
   std::unique_ptr<mem::ExtentStore> store;
   if (options_.pool.spill) {
-    WEIR_TRY(auto file, sys::OpenScratchFile(options_.spill_folder));
+    auto opened = options_.spill_to_swap ? sys::OpenSwappedScratch(options_.spill_limit_bytes)
+                                         : sys::OpenScratchFile(options_.spill_folder);
+    WEIR_TRY(auto file, std::move(opened));
     store = std::make_unique<mem::ExtentStore>(std::move(file), options_.spill_limit_bytes);
   }
   WEIR_TRY(pool_, mem::Pool::Make(frames_, std::move(store), options_.pool));
@@ -190,32 +192,29 @@ std::vector<Engine::Object*> Engine::NextGroup() {
   return group;
 }
 
-Result<BuildTimes> Engine::Hydrate(const sys::Stop& stop) {
-  BuildTimes times;
+Status Engine::Hydrate(const sys::Stop& stop) {
   std::optional<Error> failure;
   while (true) {
     const std::vector<Object*> group = NextGroup();
     if (group.empty()) break;
-    Status done = HydrateGroup(group, stop, times);
+    Status done = HydrateGroup(group, stop);
     if (done.ok()) continue;
     if (done.error().code == Code::kCancelled) return std::move(done).error();
     if (!failure.has_value()) failure = std::move(done).error();
   }
   if (failure.has_value()) return *std::move(failure);
-  return times;
+  return Ok();
 }
 
-Status Engine::HydrateGroup(const std::vector<Object*>& group, const sys::Stop& stop,
-                            BuildTimes& times) {
+Status Engine::HydrateGroup(const std::vector<Object*>& group, const sys::Stop& stop) {
   std::vector<Index*> indexes;
   for (const Object* object : group) indexes.push_back(object->index.get());
   BuildOptions build;
   build.batcher = options_.batcher;
   build.worker_count = options_.worker_count;
   build.as_of = kAsOf;
-  auto built = BuildIndexes(*group.front()->rows, indexes, build, *pool_, blocks_, clock_, stop);
-  if (!built.ok()) return std::move(built).error().In(indexes.front()->plan().name);
-  times += built.value();
+  WEIR_DO(BuildIndexes(*group.front()->rows, indexes, build, *pool_, blocks_, clock_, stop), "{}",
+          indexes.front()->plan().name);
   const std::lock_guard lock(mutex_);
   for (Object* object : group) {
     const sys::Duration end = object->index->started() + object->index->hydration_time();
@@ -303,6 +302,7 @@ std::vector<ObjectStatus> Engine::statuses() const {
     status.rows_expected = object->rows->row_count();
     status.bytes_read = object->rows->value_bytes() * status.rows_read /
                         std::max<int64_t>(1, status.rows_expected);
+    status.encoded_bytes = index.encoded_bytes();
     status.failure = index.failure();
     if (status.stage != Stage::kPending) status.started = index.started();
     if (status.stage != Stage::kHydrated) continue;

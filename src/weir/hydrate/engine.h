@@ -23,7 +23,9 @@ struct EngineOptions {
   int concurrency = 0;
   delta::BatcherKind batcher = delta::BatcherKind::kSnapshot;
   mem::PoolOptions pool;
+  mem::FrameSource frames = mem::FrameSource::kReserved;
   std::string spill_folder = "/tmp";
+  bool spill_to_swap = false;  ///< To memory that the kernel swaps out, not to the folder.
   int64_t spill_limit_bytes = int64_t{1} << 40;
 };
 
@@ -42,6 +44,7 @@ struct ObjectStatus {
   std::optional<sys::Duration> started;        ///< By the engine's clock.
   std::optional<sys::Duration> hydration_time; ///< Once hydrated: what building it took.
   std::optional<sys::Duration> time;           ///< Once hydrated: since it was created.
+  int64_t encoded_bytes = 0;                   ///< Of the rows read, as the index holds them.
   std::optional<delta::Time> frontier;         ///< Once hydrated: all before it is in, in ms.
   std::optional<Error> failure;
 };
@@ -78,7 +81,7 @@ class Engine {
   /// Hydrates what is pending, object by object or together: those of one table share a scan. One
   /// that fails does not keep the others from it.
   /// Errors: the first failure; kCancelled when `stop` was asked for.
-  Result<BuildTimes> Hydrate(const sys::Stop& stop);
+  Status Hydrate(const sys::Stop& stop);
   /// Applies every tick whose time has come to what is hydrated; once `stop` was asked for, one of
   /// each source at most.
   /// Errors:   the first failure of an object, which is failed then; the others have the tick.
@@ -118,7 +121,7 @@ class Engine {
   Status Start();
   Result<FoundTable> FindTable(const std::string& name) const;
   std::vector<Object*> NextGroup();
-  Status HydrateGroup(const std::vector<Object*>& group, const sys::Stop& stop, BuildTimes& times);
+  Status HydrateGroup(const std::vector<Object*>& group, const sys::Stop& stop);
   std::optional<sys::Duration> NextTickTime() const;
   Status ApplyTick(const std::string& name, SourceEntry& entry);
 

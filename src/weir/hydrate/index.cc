@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "weir/delta/ladder_batcher.h"
+#include "weir/delta/merge.h"
 #include "weir/delta/snapshot_sorter.h"
 #include "weir/sys/hash.h"
 
@@ -35,7 +36,7 @@ Result<std::unique_ptr<Index>> Index::Make(IndexPlan plan, const table::Schema& 
     if (std::find(key.begin(), key.end(), at) == key.end()) value.push_back(at);
   }
   std::unique_ptr<Index> index(
-      new Index(std::move(plan), table::RowCodec(schema, key, value)));
+      new Index(std::move(plan), schema, table::RowCodec(schema, key, value)));
   for (int at = 0; at < shard_count; ++at) {
     index->shards_.push_back(std::make_unique<delta::Spine>(pool, delta::SpineOptions{}));
   }
@@ -89,13 +90,32 @@ int64_t Index::update_count() const {
   return count;
 }
 
-Result<Index::Digest> Index::DigestAt(delta::Time time) const {
+Result<std::unique_ptr<delta::Cursor>> Index::ReadAt(delta::Time time, Bytes from) const {
+  std::vector<std::unique_ptr<delta::Cursor>> shards;
+  for (const auto& shard : shards_) {
+    WEIR_TRY(auto cursor, shard->ReadAt(time, from));
+    shards.push_back(std::move(cursor));
+  }
+  return delta::MergeAll(std::move(shards));
+}
+
+std::string Index::Digest::Text() const {
+  return fmt::format("{}:{:016x}{:016x}", rows, static_cast<uint64_t>(sum >> 64),
+                     static_cast<uint64_t>(sum));
+}
+
+Result<Index::Digest> Index::DigestAt(delta::Time time, const sys::Stop& stop) const {
+  constexpr int64_t kBetweenStops = 4'096;
   Digest digest;
+  int64_t updates = 0;
   for (const auto& shard : shards_) {
     WEIR_TRY(const auto cursor, shard->ReadAt(time, {}));
     for (delta::Update update;;) {
       WEIR_TRY(const bool more, cursor->Next(update));
       if (!more) break;
+      if (++updates % kBetweenStops == 0 && stop.asked()) {
+        return weir::Fail(Code::kCancelled, "stopped on request");
+      }
       digest.rows += update.diff;
       digest.sum += static_cast<unsigned __int128>(static_cast<__int128>(update.diff)) *
                     sys::Xxh3(update.row);

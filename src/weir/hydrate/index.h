@@ -9,6 +9,7 @@
 
 #include "weir/delta/spine.h"
 #include "weir/sys/clock.h"
+#include "weir/sys/stop.h"
 #include "weir/table/row_codec.h"
 
 namespace weir::hydrate {
@@ -44,13 +45,17 @@ class Index {
   const IndexPlan& plan() const { return plan_; }
   /// The key's columns, then all others in the table's order.
   const table::RowCodec& codec() const { return codec_; }
+  const table::Schema& schema() const { return schema_; }  ///< Of the table.
   delta::Spine& shard(int at) { return *shards_[static_cast<size_t>(at)]; }
+  const delta::Spine& shard(int at) const { return *shards_[static_cast<size_t>(at)]; }
   int shard_count() const { return static_cast<int>(shards_.size()); }
 
   // ---- Hydration.
 
   Stage stage() const { return stage_.load(); }
   int64_t rows_read() const { return rows_read_.load(std::memory_order_relaxed); }
+  /// Of the rows read, encoded.
+  int64_t encoded_bytes() const { return encoded_bytes_.load(std::memory_order_relaxed); }
   /// Since when it hydrates. Requires: it was started.
   sys::Duration started() const { return started_.load(); }
   /// From when it was started until reads at the as_of were answered. Requires: hydrated.
@@ -59,7 +64,10 @@ class Index {
   std::optional<Error> failure() const;
 
   void Start(sys::Duration now) { started_ = now, stage_ = Stage::kHydrating; }
-  void NoteRows(int64_t rows) { rows_read_.fetch_add(rows, std::memory_order_relaxed); }
+  void NoteRows(int64_t rows, int64_t encoded_bytes) {
+    rows_read_.fetch_add(rows, std::memory_order_relaxed);
+    encoded_bytes_.fetch_add(encoded_bytes, std::memory_order_relaxed);
+  }
   /// `frontier`: all that came before it is in.
   void End(sys::Duration now, delta::Time frontier) {
     hydration_time_ = now - started_.load();
@@ -80,24 +88,34 @@ class Index {
   delta::Time frontier() const { return frontier_.load(); }
   int64_t update_count() const;
 
+  // ---- Reading, once hydrated. `time`: not before the last change, and before frontier().
+
+  /// All rows in the order of key and value, from the first that is not before `from` on.
+  /// Errors: of delta::Spine::ReadAt.
+  Result<std::unique_ptr<delta::Cursor>> ReadAt(delta::Time time, Bytes from) const;
   /// What is in the index at a time, in a form that does not depend on order or shards.
   struct Digest {
     int64_t rows = 0;           ///< Counted as often as each is there.
     unsigned __int128 sum = 0;  ///< Of xxh3(row) times that, modulo 2^128.
 
+    std::string Text() const;  ///< "rows:sum", the sum in hex.
+
     friend bool operator==(const Digest&, const Digest&) = default;
   };
-  /// Errors: of delta::Spine::ReadAt.
-  Result<Digest> DigestAt(delta::Time time) const;
+  /// Errors: of delta::Spine::ReadAt; kCancelled when `stop` was asked for.
+  Result<Digest> DigestAt(delta::Time time, const sys::Stop& stop) const;
 
  private:
-  Index(IndexPlan plan, table::RowCodec codec) : plan_(std::move(plan)), codec_(std::move(codec)) {}
+  Index(IndexPlan plan, table::Schema schema, table::RowCodec codec)
+      : plan_(std::move(plan)), schema_(std::move(schema)), codec_(std::move(codec)) {}
 
   const IndexPlan plan_;
+  const table::Schema schema_;
   const table::RowCodec codec_;
   std::vector<std::unique_ptr<delta::Spine>> shards_;
   std::atomic<Stage> stage_{Stage::kPending};
   std::atomic<int64_t> rows_read_{0};
+  std::atomic<int64_t> encoded_bytes_{0};
   std::atomic<sys::Duration> started_{sys::Duration{0}};
   std::atomic<sys::Duration> hydration_time_{sys::Duration{0}};
   std::atomic<delta::Time> frontier_{0};

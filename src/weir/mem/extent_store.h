@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "weir/sys/accounting.h"
 #include "weir/sys/scratch_file.h"
 
 namespace weir::mem {
@@ -41,9 +42,14 @@ class ExtentStore {
   void Free(Extent extent);
 
   Status Write(Extent extent, std::span<const Bytes> pieces) {
+    const sys::ActivityScope activity(sys::Activity::kIo);
     return file_->Write(extent.offset, pieces);
   }
-  Status Read(Extent extent, std::span<uint8_t> to) { return file_->Read(extent.offset, to); }
+  Status Read(Extent extent, std::span<uint8_t> to) {
+    const sys::ActivityScope activity(sys::Activity::kIo);
+    return file_->Read(extent.offset, to);
+  }
+  int64_t unreclaimed_bytes() const { return file_->unreclaimed_bytes(); }
 
  private:
   struct Segment {

@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 
 #include <bit>
+#include <cstdlib>
 
 #include "weir/base/assert.h"
 #include "weir/base/units.h"
@@ -30,8 +31,10 @@ void GiveBack(uint8_t* memory, int64_t bytes) {
 
 }  // namespace
 
-Frames::Frames(Budget& budget, int64_t reserve_bytes)
-    : budget_(budget), reserve_bytes_(reserve_bytes) {
+Frames::Frames(Budget& budget, int64_t reserve_bytes, FrameSource source)
+    : budget_(budget),
+      reserve_bytes_(source == FrameSource::kHeap ? 0 : reserve_bytes),
+      source_(source) {
   for (int at = 0; at < kClassCount; ++at) {
     SizeClass& each = classes_[static_cast<size_t>(at)];
     each.frame_bytes = kLeastBytes << at;
@@ -96,7 +99,18 @@ Status Frames::Charge(int64_t bytes) {
   return charged;
 }
 
+Result<uint8_t*> Frames::AllocateFromHeap(int64_t bytes) {
+  const int64_t size = FrameBytes(bytes);
+  WEIR_DO(budget_.TryCharge(size));
+  auto* const frame = static_cast<uint8_t*>(std::malloc(static_cast<size_t>(size)));
+  WEIR_ASSERT(frame != nullptr);
+  ++fresh_frames_;
+  ++out_;
+  return frame;
+}
+
 Result<uint8_t*> Frames::Allocate(int64_t bytes) {
+  if (source_ == FrameSource::kHeap) return AllocateFromHeap(bytes);
   if (bytes > kMostBytes) return AllocateChain(bytes);
   SizeClass& in = classes_[static_cast<size_t>(ClassOf(bytes))];
   if (uint8_t* warm = TakeWarm(in); warm != nullptr) {
@@ -119,6 +133,12 @@ Result<uint8_t*> Frames::Allocate(int64_t bytes) {
 
 void Frames::Free(uint8_t* frame, int64_t bytes) {
   if (frame == nullptr) return;
+  if (source_ == FrameSource::kHeap) {
+    std::free(frame);
+    budget_.Release(FrameBytes(bytes));
+    --out_;
+    return;
+  }
   if (bytes > kMostBytes) return FreeChain(frame, bytes);
   SizeClass& in = classes_[static_cast<size_t>(ClassOf(bytes))];
   warm_bytes_ += in.frame_bytes;

@@ -19,6 +19,11 @@ struct FrameCounters {
   int64_t releases = 0;      ///< Times that warm memory went back to the kernel.
 };
 
+enum class FrameSource : uint8_t {
+  kReserved,  ///< A range of addresses for each size; free frames stay warm.
+  kHeap,      ///< malloc and free, a call for each frame: what the other is measured against.
+};
+
 /// Hands out frames of 64 KiB to 8 MiB. A freed frame stays warm and charged, for the next of its
 /// size; when the budget refuses a frame, warm ones of other sizes go back to the kernel for it.
 /// More than 8 MiB is a chain of 8 MiB frames that lie one after another.
@@ -35,7 +40,7 @@ class Frames {
 
   /// `reserve_bytes` of addresses are reserved per size: no more than that can be out at once.
   /// Aborts when the kernel refuses the addresses.
-  Frames(Budget& budget, int64_t reserve_bytes);
+  Frames(Budget& budget, int64_t reserve_bytes, FrameSource source = FrameSource::kReserved);
   ~Frames();  ///< Aborts when frames are still out.
   Frames(const Frames&) = delete;
   Frames& operator=(const Frames&) = delete;
@@ -69,6 +74,7 @@ class Frames {
   };
 
   static int ClassOf(int64_t bytes);
+  Result<uint8_t*> AllocateFromHeap(int64_t bytes);
   uint8_t* TakeWarm(SizeClass& in);
   uint8_t* TakeCold(SizeClass& in, int64_t frames);
   Status Charge(int64_t bytes);
@@ -78,6 +84,7 @@ class Frames {
 
   Budget& budget_;
   const int64_t reserve_bytes_;
+  const FrameSource source_;
   std::array<SizeClass, kClassCount> classes_;
   std::atomic<int64_t> out_{0};
   std::atomic<int64_t> warm_bytes_{0};

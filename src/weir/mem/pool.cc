@@ -5,7 +5,7 @@
 #include "weir/base/assert.h"
 #include "weir/mem/page_state_internal.h"
 #include "weir/mem/pool_counts_internal.h"
-#include "weir/sys/clock.h"
+#include "weir/sys/accounting.h"
 #include "weir/sys/thread.h"
 
 namespace weir::mem {
@@ -108,7 +108,7 @@ Result<OpenPage> Pool::New(int64_t bytes) {
 // The memory of one frame, by evicting others for as long as that goes on anywhere.
 Result<uint8_t*> Pool::MakeRoom(int64_t bytes) {
   constexpr int kMostIdleWaits = 20;  // Others may hold all there is for a moment.
-  const sys::Duration before = sys::SteadyNow();
+  const sys::WaitScope waits(sys::Wait::kSpill);
   const bool block = options_.handoff == SpillHandoff::kBlock && options_.spill_threads > 0;
   auto frame = frames_.Allocate(bytes);
   int64_t seen = Progress();
@@ -123,7 +123,6 @@ Result<uint8_t*> Pool::MakeRoom(int64_t bytes) {
     seen = Progress();
     frame = frames_.Allocate(bytes);
   }
-  counts_->spill_wait_ns += (sys::SteadyNow() - before).count();
   return frame;
 }
 
@@ -154,6 +153,7 @@ bool Pool::BelowReserve() const {
 int64_t Pool::Reclaim(int64_t bytes) {
   const int64_t before = frames_.ReleaseWarm(bytes);
   if (before >= bytes || !options_.spill) return before;
+  const sys::WaitScope waits(sys::Wait::kBudget);
   const auto evicted = Evict(bytes - before);
   if (!evicted.ok()) return before;  // The pool's own users will meet the error.
   return before + frames_.ReleaseWarm(bytes - before);
@@ -236,10 +236,23 @@ void Pool::Destroy(PageState* page) {
   NoteFreed();
 }
 
+Result<OpenPage> Pool::RoomToRead(int64_t bytes) {
+  auto frame = frames_.Allocate(bytes);
+  if (frame.ok()) {
+    ++counts_->admissions_budget;
+  } else {
+    frame = MakeRoom(bytes);
+    ++(frame.ok() ? counts_->admissions_steal : counts_->admissions_denied);
+  }
+  if (!frame.ok()) return std::move(frame).error();
+  return OpenPage(this, frame.value(), Frames::FrameBytes(bytes));
+}
+
 Result<PageGuard> Pool::Pin(PageState& page) {
   const std::lock_guard lock(page.mutex);
   if (page.frame == nullptr) {
-    WEIR_TRY(OpenPage room, New(page.bytes));
+    WEIR_TRY(OpenPage room, RoomToRead(page.bytes));
+    const sys::WaitScope waits(sys::Wait::kRead);
     WEIR_DO(Load(page, std::move(room)));
   }
   ++page.pins;
@@ -265,12 +278,15 @@ PoolCounters Pool::counters() const {
   to.extent_bytes_written = from.extent_bytes_written;
   to.extent_raw_bytes_written = from.extent_raw_bytes_written;
   to.extent_bytes_read = from.extent_bytes_read;
+  if (store_ != nullptr) to.extent_unreclaimable_bytes = store_->unreclaimed_bytes();
+  to.spill_scheduled = from.spill_scheduled;
   to.spill_cancelled = from.spill_cancelled;
   to.spill_in_flight = from.spill_in_flight;
   to.eager_backs = from.eager_backs;
   to.producer_evictions = from.producer_evictions;
-  to.spill_wait_ns = from.spill_wait_ns;
-  to.read_wait_ns = from.read_wait_ns;
+  to.admissions_budget = from.admissions_budget;
+  to.admissions_steal = from.admissions_steal;
+  to.admissions_denied = from.admissions_denied;
   to.frames = frames_.counters();
   return to;
 }

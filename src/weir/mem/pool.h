@@ -109,12 +109,15 @@ struct PoolCounters {
   int64_t extent_bytes_written = 0;
   int64_t extent_raw_bytes_written = 0;
   int64_t extent_bytes_read = 0;
+  int64_t extent_unreclaimable_bytes = 0;  ///< In swapped memory that the kernel did not let go.
+  int64_t spill_scheduled = 0;             ///< Pages picked to be written.
   int64_t spill_cancelled = 0;
   int64_t spill_in_flight = 0;
   int64_t eager_backs = 0;
   int64_t producer_evictions = 0;
-  int64_t spill_wait_ns = 0;
-  int64_t read_wait_ns = 0;
+  int64_t admissions_budget = 0;  ///< Pages brought back into memory that was free.
+  int64_t admissions_steal = 0;   ///< The same into memory of others.
+  int64_t admissions_denied = 0;  ///< Pages that found no memory to come back to.
   FrameCounters frames;
 };
 
@@ -190,6 +193,7 @@ class Pool final : public Reclaimer {
 
   // Making room.
   Result<uint8_t*> MakeRoom(int64_t bytes);
+  Result<OpenPage> RoomToRead(int64_t bytes);
   Status WaitForRoom();
   int64_t Progress() const;
   bool BelowReserve() const;

@@ -16,12 +16,14 @@ struct Pool::Atomics {
   std::atomic<int64_t> extent_bytes_written{0};
   std::atomic<int64_t> extent_raw_bytes_written{0};
   std::atomic<int64_t> extent_bytes_read{0};
+  std::atomic<int64_t> spill_scheduled{0};
   std::atomic<int64_t> spill_cancelled{0};
   std::atomic<int64_t> spill_in_flight{0};
   std::atomic<int64_t> eager_backs{0};
   std::atomic<int64_t> producer_evictions{0};
-  std::atomic<int64_t> spill_wait_ns{0};
-  std::atomic<int64_t> read_wait_ns{0};
+  std::atomic<int64_t> admissions_budget{0};
+  std::atomic<int64_t> admissions_steal{0};
+  std::atomic<int64_t> admissions_denied{0};
 };
 
 }  // namespace weir::mem

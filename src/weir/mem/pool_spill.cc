@@ -6,7 +6,7 @@
 #include "weir/mem/page_state_internal.h"
 #include "weir/mem/pool.h"
 #include "weir/mem/pool_counts_internal.h"
-#include "weir/sys/clock.h"
+#include "weir/sys/accounting.h"
 #include "weir/sys/compress.h"
 #include "weir/sys/hash.h"
 
@@ -51,6 +51,7 @@ Pool::Picked Pool::Pick(int64_t bytes) {
         chosen += page.frame_bytes;
         picked.victims.push_back(&page);
         ++counts_->spill_in_flight;
+        ++counts_->spill_scheduled;
       }
     }
   }
@@ -97,6 +98,7 @@ Bytes Pool::StoredForm(PageState& page, std::span<uint8_t>& scratch) const {
 // now: less than all when some are being read.
 Result<int64_t> Pool::WriteOut(const Victims& victims, Keep keep) {
   const Scratch scratch(*this);
+  const sys::ActivityScope activity(sys::Activity::kCodec);
   std::span<uint8_t> left = scratch.bytes();
   std::array<Bytes, kMostVictims> pieces;
   int64_t total = 0;
@@ -155,7 +157,7 @@ int64_t Pool::Written(PageState& page, Extent extent, Keep keep) {
 
 // Brings an evicted page back into `room`. Requires: the page's lock is held.
 Status Pool::Load(PageState& page, OpenPage room) {
-  const sys::Duration before = sys::SteadyNow();
+  const sys::ActivityScope activity(sys::Activity::kCodec);
   const int64_t size = ExtentStore::RoundUp(page.stored_bytes);
   const Bytes raw(room.data(), static_cast<size_t>(page.bytes));
   bool intact = true;
@@ -176,7 +178,6 @@ Status Pool::Load(PageState& page, OpenPage room) {
   }
   counts_->extent_bytes_read += page.stored_bytes;
   counts_->resident_bytes += page.bytes;
-  counts_->read_wait_ns += (sys::SteadyNow() - before).count();
   page.frame_bytes = room.capacity_;
   page.frame = std::exchange(room.data_, nullptr);
   page.residency = Residency::kBacked;
@@ -233,6 +234,7 @@ bool Pool::BackSome(std::unique_lock<std::mutex>& lock) {
       page.queued = false;
       page.residency = Residency::kWriting;
       ++counts_->spill_in_flight;
+      ++counts_->spill_scheduled;
       victims.push_back(&page);
     }
   }

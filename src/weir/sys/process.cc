@@ -14,6 +14,12 @@
 namespace weir::sys {
 namespace {
 
+// A line "read_bytes: 4096".
+void TakeBytes(const char* line, const char* key, int64_t* bytes) {
+  const size_t length = std::strlen(key);
+  if (std::strncmp(line, key, length) == 0) *bytes = std::strtoll(line + length, nullptr, 10);
+}
+
 int64_t Micros(const timeval& time) { return int64_t{time.tv_sec} * 1'000'000 + time.tv_usec; }
 
 // "VmHWM:      26480 kB" -> bytes.
@@ -92,6 +98,14 @@ ProcessUsage ReadProcessUsage() {
       TakeKilobytes(line, "RssAnon:", &usage.anonymous_bytes);
     }
     std::fclose(status);
+  }
+  if (std::FILE* io = std::fopen("/proc/self/io", "re")) {
+    char line[256];
+    while (std::fgets(line, sizeof line, io) != nullptr) {
+      TakeBytes(line, "read_bytes:", &usage.device_read_bytes);
+      TakeBytes(line, "write_bytes:", &usage.device_written_bytes);
+    }
+    std::fclose(io);
   }
   rusage self{};
   if (getrusage(RUSAGE_SELF, &self) == 0) {

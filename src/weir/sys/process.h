@@ -13,6 +13,8 @@ struct ProcessUsage {
   int64_t user_micros = 0;
   int64_t system_micros = 0;
   int64_t major_faults = 0;
+  int64_t device_read_bytes = 0;     ///< Of block devices, swap-ins included.
+  int64_t device_written_bytes = 0;  ///< To block devices; swap-outs are the kernel's.
 };
 
 /// Reads /proc/self and getrusage. A value the kernel does not tell is 0. Cost: about 20 µs.

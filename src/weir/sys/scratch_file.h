@@ -30,12 +30,19 @@ class ScratchFile {
   virtual Status Write(int64_t offset, std::span<const Bytes> pieces) = 0;
   /// Fills all of `to` from `offset`. Errors: also kUnavailable when the file ends before.
   virtual Status Read(int64_t offset, std::span<uint8_t> to) = 0;
+  /// Of what was written, what is in memory all the same because the kernel did not let it go.
+  virtual int64_t unreclaimed_bytes() const { return 0; }
 };
 
 /// A file on the disk of `folder`, with mode 0600, unlinked from the start. The page cache is
 /// bypassed where the file system can (O_DIRECT).
 /// Errors: kNotFound, kInvalid: the folder is missing or may not be written to.
 Result<std::unique_ptr<ScratchFile>> OpenScratchFile(const std::string& folder);
+
+/// Memory that the kernel is told to swap out as soon as it is written, and again after it was read
+/// (MADV_PAGEOUT): the kernel's swap as a spill device. At most `most_bytes` of it.
+/// Errors: kInvalid when the machine has no swap: nothing would ever leave memory.
+Result<std::unique_ptr<ScratchFile>> OpenSwappedScratch(int64_t most_bytes);
 
 /// Passes every call on to `below`, but for those that Fail() picks, which fail with `error`.
 class FailingScratchFile final : public ScratchFile {

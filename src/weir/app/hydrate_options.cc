@@ -1,0 +1,177 @@
+#include "weir/app/hydrate_options.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <thread>
+
+#include "weir/app/flag_check.h"
+#include "weir/base/units.h"
+#include "weir/sys/process.h"
+
+namespace weir::app {
+namespace {
+
+constexpr double kDefaultShare = 0.8;  // Of the memory that there is.
+
+// What a variant of the ladder is made of: docs/decisions/legacy-batcher.md, pool.md.
+struct Variant {
+  const char* name;
+  delta::BatcherKind kind;
+  bool spills = true;  // Those that do not know no bound either: swap is their only spill.
+  bool compresses = true;
+  bool from_heap = false;
+  bool to_swap = false;
+};
+
+constexpr Variant kVariants[] = {
+    {.name = "auto", .kind = delta::BatcherKind::kSnapshot},
+    {.name = "snapshot", .kind = delta::BatcherKind::kSnapshot},
+    {.name = "legacy", .kind = delta::BatcherKind::kLegacy, .spills = false},
+    {.name = "paged_malloc",
+     .kind = delta::BatcherKind::kPaged,
+     .spills = false,
+     .from_heap = true},
+    {.name = "paged", .kind = delta::BatcherKind::kPaged, .spills = false},
+    {.name = "paged_spill", .kind = delta::BatcherKind::kPaged, .compresses = false},
+    {.name = "paged_lz4", .kind = delta::BatcherKind::kPaged},
+    {.name = "paged_pageout", .kind = delta::BatcherKind::kPaged, .to_swap = true},
+};
+
+std::vector<std::string> VariantNames() {
+  std::vector<std::string> names;
+  for (const Variant& variant : kVariants) names.emplace_back(variant.name);
+  return names;
+}
+
+const Variant& VariantOf(const std::string& name) {
+  return *std::find_if(std::begin(kVariants), std::end(kVariants),
+                       [&](const Variant& variant) { return name == variant.name; });
+}
+
+Status RefuseIneffective(const HydrateOptions& options) {
+  const auto refuse = [&](const std::vector<std::string>& names, const std::string& beside) {
+    for (const Setting& setting : options.settings) {
+      if (!setting.given || std::find(names.begin(), names.end(), setting.name) == names.end()) {
+        continue;
+      }
+      return Status(Fail(Code::kUsage, "--{} has no effect with {}; leave one of them out",
+                         setting.name, beside));
+    }
+    return Ok();
+  };
+  const Variant& variant = VariantOf(options.batcher);
+  const std::string batcher = "--batcher " + options.batcher;
+  if (!variant.spills) {
+    WEIR_DO(refuse({"memory", "budget-fraction", "spill-dir", "spill-limit", "spill-threads",
+                    "spill-handoff", "compress-min-depth", "eager-backing"},
+                   batcher + ", which neither knows a bound nor spills"));
+  }
+  if (!variant.compresses) {
+    WEIR_DO(refuse({"compress-min-depth"}, batcher + ", which never compresses"));
+  }
+  if (variant.to_swap) {
+    WEIR_DO(refuse({"spill-dir"}, batcher + ", which spills to the kernel's swap"));
+  }
+  if (options.spill_threads == 0) {
+    WEIR_DO(refuse({"spill-handoff", "eager-backing"}, "--spill-threads 0"));
+  }
+  return Ok();
+}
+
+void AddSettings(CLI::App& command, HydrateOptions& options) {
+  const auto add = [&](const std::string& name, auto& value, const std::string& help) {
+    return command.add_option(name, value, help)->capture_default_str()->group("Settings");
+  };
+  add("--memory", options.memory,
+      "What the process may use, all in all: 2GiB; by default 0.8 of what there is")
+      ->check(ByteSize());
+  add("--budget-fraction", options.budget_fraction,
+      "The pool's share of it, 128 MiB at least; 1: all that the rest leaves")
+      ->check(CLI::Range(0.001, 1.0));
+  add("--workers", options.workers, "Threads that read, sort and merge")->check(CLI::Range(1, 64));
+  add("--concurrency", options.concurrency,
+      "Objects that hydrate at a time; 0: as many as fit by estimate")
+      ->check(CLI::Range(0, 1000));
+  add("--batcher", options.batcher, "How updates are sorted and merged")
+      ->check(CLI::IsMember(VariantNames()));
+  add("--spill-dir", options.spill_dir, "Where the spill file is")->check(NotEmpty());
+  add("--spill-limit", options.spill_limit, "How large it may become")->check(ByteSize());
+  add("--spill-threads", options.spill_threads, "Threads that spill; 0: whoever needs memory")
+      ->check(CLI::Range(0, 64));
+  add("--spill-handoff", options.spill_handoff,
+      "What who needs memory does when they are too slow: spills too (help), or waits (block)")
+      ->check(CLI::IsMember({"help", "block"}));
+  add("--compress-min-depth", options.compress_min_depth,
+      "Pages of fewer merges are spilled as they are; 255: all are")
+      ->check(CLI::Range(0, 255));
+  add("--eager-backing", options.eager_backing, "Spill ahead of need when threads are idle");
+}
+
+}  // namespace
+
+void AddHydrateFlags(CLI::App& command, HydrateOptions& options) {
+  options.memory = FormatBytes(static_cast<int64_t>(
+      kDefaultShare * static_cast<double>(sys::UsableMemoryBytes())));
+  options.workers = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+  options.spill_threads = std::max(2, options.workers / 4);
+  command.add_option("file", options.path, "Statements: CREATE SOURCE, CREATE INDEX")
+      ->required()
+      ->check(NotEmpty());
+  AddSettings(command, options);
+  command.add_flag("--follow", options.follow, "Then apply the sources' ticks, until Ctrl-C");
+  command.add_flag("--digest", options.digest, "Print what each index holds as one number");
+  command.add_flag("--content-hash", options.content_hash,
+                   "The same as a number that PostgreSQL and DuckDB can compute from the rows");
+  command
+      .add_option("--probe-sorted", options.sorted_probes,
+                  "Then look up so many keys of the largest index in their order, and time it")
+      ->check(AtLeast(1));
+  command
+      .add_option("--probe-random", options.random_probes,
+                  "Then look up so many keys of it in any order, and time it")
+      ->check(AtLeast(1));
+  command
+      .add_option("--metrics-file", options.metrics_file,
+                  "Write counters to this file every second, as Prometheus reads them")
+      ->check(NotEmpty());
+  command.add_flag("--json", options.json, "One JSON object on stdout when hydrated");
+  command.add_flag("--quiet", options.quiet, "Errors only");
+}
+
+// Those that say how, not what.
+void NoteSettings(const CLI::App& command, HydrateOptions& options) {
+  options.settings.clear();
+  for (const CLI::Option* option : command.get_options()) {
+    if (option->get_group() != "Settings") continue;
+    const bool given = option->count() > 0;
+    const std::string standard = option->get_default_str();
+    options.settings.push_back({option->get_single_name(),
+                                given ? option->results().back() : standard, standard, given});
+  }
+}
+
+Result<hydrate::EngineOptions> EngineOptionsOf(const HydrateOptions& options) {
+  WEIR_DO(RefuseIneffective(options));
+  const Variant& variant = VariantOf(options.batcher);
+  hydrate::EngineOptions engine;
+  WEIR_TRY(engine.memory_bytes, ParseByteSize(options.memory), "--memory");
+  WEIR_TRY(engine.spill_limit_bytes, ParseByteSize(options.spill_limit), "--spill-limit");
+  if (!variant.spills) engine.memory_bytes = mem::kUnlimited;
+  engine.budget_fraction = options.budget_fraction;
+  engine.worker_count = options.workers;
+  engine.concurrency = options.concurrency;
+  engine.batcher = variant.kind;
+  engine.frames = variant.from_heap ? mem::FrameSource::kHeap : mem::FrameSource::kReserved;
+  engine.spill_folder = options.spill_dir;
+  engine.spill_to_swap = variant.to_swap;
+  engine.pool.spill = variant.spills;
+  engine.pool.spill_threads = options.spill_threads;
+  engine.pool.handoff = options.spill_handoff == "block" ? mem::SpillHandoff::kBlock
+                                                         : mem::SpillHandoff::kHelp;
+  engine.pool.compress_min_depth =
+      variant.compresses ? options.compress_min_depth : mem::PoolOptions::kNeverCompress;
+  engine.pool.eager_backing = options.eager_backing;
+  return engine;
+}
+
+}  // namespace weir::app

@@ -1,0 +1,58 @@
+#pragma once
+// What `weir hydrate` is asked for: its flags, and the engine that they make.
+#include <string>
+#include <vector>
+
+#include "weir/hydrate/engine.h"
+
+namespace CLI {
+class App;
+}
+
+namespace weir::app {
+
+/// One knob, as it was set.
+struct Setting {
+  std::string name;
+  std::string value;
+  std::string default_value;
+  bool given = false;  ///< On the command line.
+};
+
+struct HydrateOptions {
+  // ---- Settings: how.
+  std::string memory;
+  double budget_fraction = 1;
+  int workers = 0;
+  int concurrency = 0;
+  std::string batcher = "auto";
+  std::string spill_dir = "/tmp";
+  std::string spill_limit = "1TiB";
+  int spill_threads = 0;
+  std::string spill_handoff = "help";
+  int compress_min_depth = 1;
+  bool eager_backing = false;
+  // ---- What.
+  std::string path;
+  std::string metrics_file;
+  int64_t sorted_probes = 0;
+  int64_t random_probes = 0;
+  bool follow = false;
+  bool digest = false;
+  bool content_hash = false;
+  bool json = false;
+  bool quiet = false;
+  std::vector<Setting> settings;  ///< All of the former, in the end.
+};
+
+/// Adds all flags, with defaults that suit the machine.
+void AddHydrateFlags(CLI::App& command, HydrateOptions& options);
+
+/// Fills options.settings once the command line was read.
+void NoteSettings(const CLI::App& command, HydrateOptions& options);
+
+/// The engine that the settings ask for.
+/// Errors: kUsage names a setting that was given and would have no effect beside the others.
+Result<hydrate::EngineOptions> EngineOptionsOf(const HydrateOptions& options);
+
+}  // namespace weir::app

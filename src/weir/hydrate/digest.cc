@@ -1,0 +1,32 @@
+#include "weir/hydrate/digest.h"
+
+#include "weir/base/assert.h"
+#include "weir/file/content_hash.h"
+
+namespace weir::hydrate {
+
+Result<std::string> ContentHashOf(const Index& index, delta::Time time,
+                                  mem::BlockAllocator& blocks, const sys::Stop& stop) {
+  constexpr int64_t kBatchRows = 1'024;
+  auto builders = table::BuildersFor(index.schema(), blocks);
+  file::ContentHash hash;
+  WEIR_TRY(const auto cursor, index.ReadAt(time, {}));
+  const auto add_batch = [&] {
+    if (builders.front().length() > 0) hash.Add(table::FinishBatch(builders));
+  };
+  for (delta::Update update;;) {
+    WEIR_TRY(const bool more, cursor->Next(update));
+    if (!more) break;
+    WEIR_ASSERT(update.diff > 0);
+    for (delta::Diff copy = 0; copy < update.diff; ++copy) {
+      index.codec().Decode(update.row, builders);
+    }
+    if (builders.front().length() < kBatchRows) continue;
+    add_batch();
+    if (stop.asked()) return Fail(Code::kCancelled, "stopped on request");
+  }
+  add_batch();
+  return fmt::format("{}:{}", hash.row_count(), hash.Text());
+}
+
+}  // namespace weir::hydrate
