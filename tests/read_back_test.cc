@@ -131,6 +131,35 @@ TEST(ReadBack, PyarrowAndDuckdbAgreeWithPostgres) {
   }
 }
 
+// Files that weir did not write are a source; DuckDB agrees on what they hold. What weir could not
+// carry unchanged is refused, by name.
+TEST(ReadBack, FilesOfOthersAreTables) {
+  const test::TempFolder folder;
+  const auto python = [](std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), {WEIR_PYTHON, WEIR_FOREIGN_FILES});
+    const test::Ended ended = test::RunProgram(arguments);
+    EXPECT_EQ(ended.code, 0) << ended.err;
+    return ended.out;
+  };
+  const auto hydrate = [&](const std::string& table, const std::string& index) {
+    return test::RunProgram({WEIR_PROGRAM, "hydrate", "--content-hash",
+                             folder.Write("t.sql", fmt::format("CREATE SOURCE f FROM PARQUET '{}';"
+                                                               "{}",
+                                                               folder.Path(table), index))});
+  };
+  python({"write", folder.path()});
+  const test::Ended mixed = hydrate("mixed", "CREATE INDEX i ON mixed (u16, word);");
+  EXPECT_EQ(mixed.code, 0) << mixed.err;
+  EXPECT_NE(mixed.out.find("\ni " + python({"hash", folder.Path("mixed")})), std::string::npos)
+      << mixed.out;
+  EXPECT_NE(hydrate("nested", "").err.find("column pair is of the type struct<x: int64>"),
+            std::string::npos);
+  EXPECT_NE(hydrate("precise", "CREATE INDEX i ON precise (at);").err.find("would lose data"),
+            std::string::npos);
+  EXPECT_NE(hydrate("unlike", "").err.find("unlike/b.parquet' has other columns than 'a.parquet'"),
+            std::string::npos);
+}
+
 // The demo reads back what it wrote, and its server has all that harm is measured with.
 TEST(Demo, SaysThatNothingChangedAndMeasuresAllButStandbys) {
   const test::Ended ended = test::RunProgram({WEIR_PROGRAM, "demo", "--rows", "1000"});

@@ -63,7 +63,7 @@ Status RefuseIneffective(const HydrateOptions& options) {
   const std::string batcher = "--batcher " + options.batcher;
   if (!variant.spills) {
     WEIR_DO(refuse({"memory", "budget-fraction", "spill-dir", "spill-limit", "spill-threads",
-                    "spill-handoff", "compress-min-depth", "eager-backing"},
+                    "spill-handoff", "compress-min-depth", "eager-backing", "pool-rss-target"},
                    batcher + ", which neither knows a bound nor spills"));
   }
   if (!variant.compresses) {
@@ -71,6 +71,10 @@ Status RefuseIneffective(const HydrateOptions& options) {
   }
   if (variant.to_swap) {
     WEIR_DO(refuse({"spill-dir"}, batcher + ", which spills to the kernel's swap"));
+  }
+  if (options.budget_fraction >= 1) {
+    WEIR_DO(refuse({"pool-rss-target"},
+                   "--budget-fraction 1, which leaves nothing above the pool's share"));
   }
   if (options.spill_threads == 0) {
     WEIR_DO(refuse({"spill-handoff", "eager-backing"}, "--spill-threads 0"));
@@ -104,6 +108,9 @@ void AddSettings(CLI::App& command, HydrateOptions& options) {
   add("--compress-min-depth", options.compress_min_depth,
       "Pages of fewer merges are spilled as they are; 255: all are")
       ->check(CLI::Range(0, 255));
+  add("--pool-rss-target", options.pool_rss_target,
+      "With a --budget-fraction: spilled pages stay in memory, compressed, until the pool has this")
+      ->check(ByteSize());
   add("--eager-backing", options.eager_backing, "Spill ahead of need when threads are idle");
 }
 
@@ -156,6 +163,8 @@ Result<hydrate::EngineOptions> EngineOptionsOf(const HydrateOptions& options) {
   hydrate::EngineOptions engine;
   WEIR_TRY(engine.memory_bytes, ParseByteSize(options.memory), "--memory");
   WEIR_TRY(engine.spill_limit_bytes, ParseByteSize(options.spill_limit), "--spill-limit");
+  WEIR_TRY(engine.pool_rss_target_bytes, ParseByteSize(options.pool_rss_target),
+           "--pool-rss-target");
   if (!variant.spills) engine.memory_bytes = mem::kUnlimited;
   engine.budget_fraction = options.budget_fraction;
   engine.worker_count = options.workers;

@@ -32,6 +32,7 @@ struct HydrateOptions {
   std::string spill_handoff = "help";
   int compress_min_depth = 1;
   bool eager_backing = false;
+  std::string pool_rss_target = "0";
   // ---- What.
   std::string path;
   std::string metrics_file;

@@ -27,6 +27,8 @@ std::vector<Metric> PoolMetrics(const mem::PoolCounters& counters) {
   add("extent_raw_bytes_written_total", counters.extent_raw_bytes_written,
       "The same before compression");
   add("extent_bytes_read_total", counters.extent_bytes_read, "From the spill device");
+  add("extent_resident_bytes", counters.extent_resident_bytes,
+      "Of pages that were spilled, what is in memory as it is stored");
   add("extent_unreclaimable_bytes", counters.extent_unreclaimable_bytes,
       "Spilled to swap that the kernel kept in memory");
   add("spill_scheduled_total", counters.spill_scheduled, "Pages picked to be written");

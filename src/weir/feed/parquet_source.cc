@@ -41,34 +41,41 @@ class ParquetSource final : public Source {
   const std::vector<Named> tables_;
 };
 
+// The folder's table, if it holds one.
+Status AddTable(sys::Files& files, const std::string& folder, mem::BlockAllocator& blocks,
+                std::vector<Named>& tables) {
+  std::unique_ptr<Snapshot> table;
+  if (files.Exists(sys::JoinPath(folder, file::kManifestName))) {
+    WEIR_TRY(table, Snapshot::Open(files, folder, blocks));
+  } else {
+    WEIR_TRY(const bool any, Snapshot::HasFiles(files, folder));
+    if (!any) return Ok();
+    WEIR_TRY(table, Snapshot::OpenFiles(files, folder, blocks));
+  }
+  std::string name = table->export_name();
+  tables.push_back({std::move(name), std::move(table)});
+  return Ok();
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Source>> OpenParquetSource(sys::Files& files, const std::string& folder,
                                                   mem::BlockAllocator& blocks) {
-  std::vector<std::string> folders;
-  if (files.Exists(sys::JoinPath(folder, file::kManifestName))) {
-    folders.push_back(folder);
-  } else {
+  std::vector<Named> tables;
+  WEIR_DO(AddTable(files, folder, blocks, tables));
+  if (tables.empty()) {
     WEIR_TRY(const auto names, files.List(folder));
     for (const std::string& name : names) {
       const std::string path = sys::JoinPath(folder, name);
-      const bool hidden = name.starts_with('.');
-      if (!hidden && files.Exists(sys::JoinPath(path, file::kManifestName))) {
-        folders.push_back(path);
-      }
+      if (name.starts_with('.') || files.KindOf(path) != sys::PathKind::kFolder) continue;
+      WEIR_DO(AddTable(files, path, blocks, tables));
     }
   }
-  if (folders.empty()) {
+  if (tables.empty()) {
     return Fail(Code::kNotFound,
-                "'{}' holds no export: no folder with a {} in it; give the folder that weir run or "
-                "weir export wrote to",
-                folder, file::kManifestName);
-  }
-  std::vector<Named> tables;
-  for (const std::string& path : folders) {
-    WEIR_TRY(auto table, Snapshot::Open(files, path, blocks));
-    std::string name = table->export_name();
-    tables.push_back({std::move(name), std::move(table)});
+                "'{}' holds no tables: neither an export of weir run or weir export, nor Parquet "
+                "files, nor folders with either",
+                folder);
   }
   return std::unique_ptr<Source>(std::make_unique<ParquetSource>(std::move(tables)));
 }

@@ -1,15 +1,16 @@
 #pragma once
-// ParquetSource: the exports in a folder, as tables that do not change.
+// ParquetSource: the Parquet files of a folder, as tables that do not change.
 #include "weir/feed/source.h"
 #include "weir/mem/block_allocator.h"
 #include "weir/sys/files.h"
 
 namespace weir::feed {
 
-/// Every folder in `folder` that has a manifest, or `folder` itself if it has one. A table is named
-/// as the export was: "public.orders" is found by that and, if no other table ends so, by "orders".
+/// The table of `folder`, or else those of the folders in it. A folder with a manifest is an export
+/// of `weir run`, named as that was: "public.orders" is found by that and, if no other table ends
+/// so, by "orders". Any other folder with "*.parquet" files is a table of the folder's name.
 ///
-/// Errors: of Snapshot::Open; kNotFound when there is no export at all.
+/// Errors: of Snapshot::Open and OpenFiles; kNotFound when there is no table at all.
 Result<std::unique_ptr<Source>> OpenParquetSource(sys::Files& files, const std::string& folder,
                                                   mem::BlockAllocator& blocks);
 

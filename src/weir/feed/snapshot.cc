@@ -1,5 +1,6 @@
 #include "weir/feed/snapshot.h"
 
+#include <algorithm>
 #include <atomic>
 
 #include "weir/file/parquet_reader.h"
@@ -16,6 +17,15 @@ class GroupReader final : public RowReader {
   const std::unique_ptr<file::ParquetReader> reader_;
 };
 
+Result<std::vector<std::string>> ParquetFilesIn(sys::Files& files, const std::string& folder) {
+  WEIR_TRY(std::vector<std::string> names, files.List(folder));
+  std::erase_if(names, [](const std::string& name) {
+    return name.starts_with('.') || !name.ends_with(".parquet");
+  });
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Snapshot>> Snapshot::Open(sys::Files& files, const std::string& folder,
@@ -26,15 +36,51 @@ Result<std::unique_ptr<Snapshot>> Snapshot::Open(sys::Files& files, const std::s
                 manifest.format);
   }
   std::unique_ptr<Snapshot> snapshot(new Snapshot(folder, std::move(manifest)));
-  for (size_t part = 0; part < snapshot->manifest_.parts.size(); ++part) {
-    const std::string path = sys::JoinPath(folder, snapshot->manifest_.parts[part].path);
-    WEIR_TRY(const auto groups, file::RowGroupSizes(path, blocks));
-    for (size_t group = 0; group < groups.size(); ++group) {
-      snapshot->morsels_.push_back({part, static_cast<int>(group)});
-      snapshot->value_bytes_ += groups[group].value_bytes;
-    }
-  }
+  WEIR_DO(snapshot->ReadFooters(blocks));
   return snapshot;
+}
+
+Result<bool> Snapshot::HasFiles(sys::Files& files, const std::string& folder) {
+  WEIR_TRY(const auto names, ParquetFilesIn(files, folder));
+  return !names.empty();
+}
+
+Result<std::unique_ptr<Snapshot>> Snapshot::OpenFiles(sys::Files& files, const std::string& folder,
+                                                      mem::BlockAllocator& blocks) {
+  file::Manifest manifest;
+  const std::string path = folder.substr(0, folder.find_last_not_of('/') + 1);
+  manifest.export_name = path.substr(path.rfind('/') + 1);
+  WEIR_TRY(const auto names, ParquetFilesIn(files, folder));
+  for (const std::string& name : names) {
+    WEIR_TRY(table::Schema schema, file::ParquetSchema(sys::JoinPath(folder, name), blocks));
+    if (manifest.parts.empty()) {
+      manifest.schema = std::move(schema);
+    } else if (file::SchemaJson(schema) != file::SchemaJson(manifest.schema)) {
+      return Fail(Code::kInvalid,
+                  "'{}' has other columns than '{}' beside it; keep each table in a folder of its "
+                  "own",
+                  sys::JoinPath(folder, name), names.front());
+    }
+    manifest.parts.emplace_back().path = name;
+  }
+  std::unique_ptr<Snapshot> snapshot(new Snapshot(folder, std::move(manifest)));
+  WEIR_DO(snapshot->ReadFooters(blocks));
+  return snapshot;
+}
+
+Status Snapshot::ReadFooters(mem::BlockAllocator& blocks) {
+  for (size_t part = 0; part < manifest_.parts.size(); ++part) {
+    const std::string path = sys::JoinPath(folder_, manifest_.parts[part].path);
+    WEIR_TRY(const auto groups, file::RowGroupSizes(path, blocks));
+    int64_t rows = 0;
+    for (size_t group = 0; group < groups.size(); ++group) {
+      morsels_.push_back({part, static_cast<int>(group)});
+      value_bytes_ += groups[group].value_bytes;
+      rows += groups[group].rows;
+    }
+    manifest_.parts[part].rows = rows;
+  }
+  return Ok();
 }
 
 class Snapshot::Scan final : public TableScan {

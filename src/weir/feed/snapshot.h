@@ -1,5 +1,5 @@
 #pragma once
-// Snapshot: a table that `weir run` wrote.
+// Snapshot: a table in Parquet files.
 #include <memory>
 #include <string>
 #include <vector>
@@ -9,15 +9,21 @@
 
 namespace weir::feed {
 
-/// The rows of one export's folder, as its manifest names them; a morsel is a row group.
+/// The rows of one folder; a morsel is a row group.
 ///
 /// Threads: any.
 class Snapshot final : public SourceTable {
  public:
-  /// Reads the manifest, and the footer of every part.
+  /// What `weir run` wrote: reads the manifest, and the footer of every part it names.
   /// Errors: of file::ReadManifest and file::RowGroupSizes; kInvalid for parts that are no Parquet.
   static Result<std::unique_ptr<Snapshot>> Open(sys::Files& files, const std::string& folder,
                                                 mem::BlockAllocator& blocks);
+  /// What anyone wrote: all "*.parquet" files of the folder, whose name is the table's.
+  /// Errors: of file::ParquetSchema; kInvalid when two files have different columns.
+  static Result<std::unique_ptr<Snapshot>> OpenFiles(sys::Files& files, const std::string& folder,
+                                                     mem::BlockAllocator& blocks);
+  /// Whether OpenFiles() would find any.
+  static Result<bool> HasFiles(sys::Files& files, const std::string& folder);
 
   const std::string& export_name() const { return manifest_.export_name; }
   const table::Schema& schema() const override { return manifest_.schema; }
@@ -35,9 +41,10 @@ class Snapshot final : public SourceTable {
 
   Snapshot(std::string folder, file::Manifest manifest)
       : folder_(std::move(folder)), manifest_(std::move(manifest)) {}
+  Status ReadFooters(mem::BlockAllocator& blocks);
 
   const std::string folder_;
-  const file::Manifest manifest_;
+  file::Manifest manifest_;
   std::vector<Morsel> morsels_;
   int64_t value_bytes_ = 0;
 };

@@ -30,9 +30,9 @@ class TableScan {
                                                   mem::BlockAllocator& blocks) = 0;
 };
 
-/// A table as it was when its source began: at time 0.
+/// A table as it is after its source's ticks so far: at time 0 before the first.
 ///
-/// Threads: any, once made.
+/// Threads: any, but not while the source ticks.
 class SourceTable {
  public:
   virtual ~SourceTable() = default;
@@ -62,7 +62,8 @@ class Source {
   virtual const SourceTable* Find(std::string_view table) const = 0;
   /// From one tick to the next; none: it never changes.
   virtual std::optional<sys::Duration> tick_interval() const = 0;
-  /// What the next tick changes; they come in order and are the same every time.
+  /// What the next tick changes, in the tables too. Ticks are the same every time.
+  /// Requires: no scan is at work.
   /// Requires: tick_interval().
   virtual std::vector<TableChange> NextTick(mem::BlockAllocator& blocks) = 0;
 };

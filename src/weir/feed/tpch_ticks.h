@@ -27,6 +27,11 @@ class TpchTicks {
 
   TpchTick Next();
   int64_t tick_count() const { return tick_count_; }
+  /// Of a unit of orders or lineitem, after the ticks so far.
+  uint64_t VersionOf(int64_t unit) const {
+    const auto changed = versions_.find(unit);
+    return changed == versions_.end() ? 0 : changed->second;
+  }
 
   /// Appends the rows of a table (orders or lineitem) that the tick takes away.
   void AppendOld(const TpchTick& tick, TpchTable table,

@@ -54,11 +54,12 @@ class ArrowParquetReader final : public ParquetReader {
 
  private:
   Status Start(int64_t batch_rows, std::optional<int> group);
-  Status ReadSchema(const parquet::FileMetaData& metadata);
+  Status ReadSchema();
   const std::string path_;
   mem::BlockAllocator& blocks_;
   table::ArrowPool pool_;
   table::Schema schema_;
+  bool ours_ = true;  // The file has a weir.schema.
   int64_t row_count_ = 0;
   std::unique_ptr<parquet::arrow::FileReader> reader_;
   std::unique_ptr<arrow::RecordBatchReader> batches_;
@@ -74,7 +75,6 @@ Status ArrowParquetReader::Start(int64_t batch_rows, std::optional<int> group) {
   parquet::ReaderProperties properties(&pool_);
   properties.enable_buffered_stream();
   auto below = parquet::ParquetFileReader::Open(*file, properties);
-  WEIR_DO(ReadSchema(*below->metadata()));
   const int group_count = below->metadata()->num_row_groups();
   if (group.has_value() && *group >= group_count) {
     return ReadError(path_, arrow::Status::Invalid("it has ", group_count, " row groups"));
@@ -87,6 +87,7 @@ Status ArrowParquetReader::Start(int64_t batch_rows, std::optional<int> group) {
   auto made = parquet::arrow::FileReader::Make(&pool_, std::move(below), arrow_properties);
   if (!made.ok()) return ReadError(path_, made.status());
   reader_ = std::move(made).ValueUnsafe();
+  WEIR_DO(ReadSchema());
   auto batches = group.has_value() ? reader_->GetRecordBatchReader({*group})
                                    : reader_->GetRecordBatchReader();
   if (!batches.ok()) return ReadError(path_, batches.status());
@@ -94,12 +95,18 @@ Status ArrowParquetReader::Start(int64_t batch_rows, std::optional<int> group) {
   return Ok();
 }
 
-Status ArrowParquetReader::ReadSchema(const parquet::FileMetaData& metadata) {
-  const auto& keys = metadata.key_value_metadata();
+Status ArrowParquetReader::ReadSchema() {
+  const auto& keys = reader_->parquet_reader()->metadata()->key_value_metadata();
   const int at = keys == nullptr ? -1 : keys->FindKey("weir.schema");
-  if (at < 0)
-    return Fail(Code::kInvalid, "'{}' was not written by weir: no weir.schema key", path_);
-  WEIR_TRY(schema_, ParseSchemaJson(keys->value(at)), "'{}'", path_);
+  ours_ = at >= 0;
+  if (ours_) {
+    WEIR_TRY(schema_, ParseSchemaJson(keys->value(at)), "'{}'", path_);
+    return Ok();
+  }
+  std::shared_ptr<arrow::Schema> theirs;
+  const auto status = reader_->GetSchema(&theirs);
+  if (!status.ok()) return ReadError(path_, status);
+  WEIR_TRY(schema_, table::SchemaFrom(*theirs), "'{}'", path_);
   return Ok();
 }
 
@@ -110,6 +117,9 @@ Result<table::Batch> ArrowParquetReader::Next() {
     return status.ok() ? Ok() : Status(ReadError(path_, status));
   }));
   if (batch == nullptr) return table::Batch{};
+  if (!ours_) {
+    WEIR_TRY(batch, table::CastTo(schema_, *batch, pool_), "'{}'", path_);
+  }
   return table::FromArrow(*batch, schema_, blocks_);
 }
 
@@ -173,6 +183,11 @@ Result<Value> FromFooter(const std::string& path, mem::BlockAllocator& blocks, R
 }
 
 }  // namespace
+
+Result<table::Schema> ParquetSchema(const std::string& path, mem::BlockAllocator& blocks) {
+  WEIR_TRY(const auto reader, OpenParquet(path, 1, blocks));
+  return reader->schema();
+}
 
 Result<int64_t> LongestStatisticBytes(const std::string& path, mem::BlockAllocator& blocks) {
   return FromFooter<int64_t>(path, blocks, LongestOf);

@@ -1,5 +1,5 @@
 #pragma once
-// ParquetReader: the rows of a Parquet file that weir wrote, as batches.
+// ParquetReader: the rows of a Parquet file as batches.
 #include <memory>
 #include <string>
 #include <vector>
@@ -17,16 +17,18 @@ class ParquetReader {
  public:
   virtual ~ParquetReader() = default;
 
-  /// Columns as weir.schema in the file says.
+  /// Columns as weir.schema in the file says; where it has none, as table::SchemaFrom() makes them
+  /// of the file's own.
   virtual const table::Schema& schema() const = 0;
   virtual int64_t row_count() const = 0;
   /// The next rows; a batch of none is the end.
-  /// Errors: kCorrupt for bytes that are not what the footer promises; kExhausted as when opened.
+  /// Errors: kCorrupt for bytes that are not what the footer promises; kExhausted as when opened;
+  ///         kInvalid, in files of others, for values that weir's types cannot hold.
   virtual Result<table::Batch> Next() = 0;
 };
 
-/// Errors: kNotFound; kCorrupt for what is not a Parquet file; kInvalid for one that weir did not
-///         write; kExhausted when the budget of `blocks` is full.
+/// Errors: kNotFound; kCorrupt for what is not a Parquet file; kInvalid for a column that weir has
+///         no type for; kExhausted when the budget of `blocks` is full.
 /// Requires: `blocks` outlives the reader and its batches.
 Result<std::unique_ptr<ParquetReader>> OpenParquet(const std::string& path, int64_t batch_rows,
                                                    mem::BlockAllocator& blocks);
@@ -35,6 +37,9 @@ Result<std::unique_ptr<ParquetReader>> OpenParquet(const std::string& path, int6
 Result<std::unique_ptr<ParquetReader>> OpenRowGroup(const std::string& path, int group,
                                                     int64_t batch_rows,
                                                     mem::BlockAllocator& blocks);
+
+/// Its columns, as a reader has them. Errors: as OpenParquet.
+Result<table::Schema> ParquetSchema(const std::string& path, mem::BlockAllocator& blocks);
 
 /// What a footer says of one row group.
 struct RowGroupSize {

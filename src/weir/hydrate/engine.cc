@@ -13,7 +13,6 @@ namespace {
 constexpr int64_t kSmallThings = 16 << 20;
 constexpr int64_t kKeptBytes = 8 << 20;
 constexpr int64_t kAddresses = int64_t{1} << 40;  // Per size of frame.
-constexpr delta::Time kAsOf = 0;
 
 // Rows, sorted and in leaves, take about a tenth more than their values.
 int64_t EstimatedBytes(const feed::SourceTable& table) {
@@ -28,6 +27,16 @@ int64_t PoolBytes(const EngineOptions& options) {
   return std::max(kLeastPoolBytes, static_cast<int64_t>(share));
 }
 
+Error TooLittle(int64_t bytes, int64_t program_bytes) {
+  return Fail(Code::kUsage,
+              "{} of memory are less than the program takes by itself ({}); give it more",
+              FormatBytes(bytes), FormatBytes(program_bytes));
+}
+
+int64_t TierBytes(const EngineOptions& options) {
+  return std::max<int64_t>(0, options.pool_rss_target_bytes - PoolBytes(options));
+}
+
 }  // namespace
 
 Engine::Engine(const EngineOptions& options, sys::Clock& clock)
@@ -35,6 +44,7 @@ Engine::Engine(const EngineOptions& options, sys::Clock& clock)
       clock_(clock),
       budget_("memory", options.memory_bytes),
       pool_budget_("pool", PoolBytes(options), &budget_),
+      tier_budget_("pool-rss-target", TierBytes(options), &budget_),
       blocks_(budget_, kKeptBytes),
       frames_(pool_budget_, kAddresses, options.frames) {}
 
@@ -49,23 +59,48 @@ Result<std::unique_ptr<Engine>> Engine::Make(const EngineOptions& options, sys::
 Status Engine::Start() {
   const int64_t program_bytes = sys::ReadProcessUsage().anonymous_bytes + kSmallThings;
   auto program = mem::Charge::Take(budget_, program_bytes);
-  if (!program.ok()) {
-    return Fail(Code::kUsage,
-                "{} of memory are less than the program takes by itself ({}); give it more",
-                FormatBytes(options_.memory_bytes), FormatBytes(program_bytes));
-  }
+  if (!program.ok()) return TooLittle(options_.memory_bytes, program_bytes);
   program_ = std::move(program).value();
   std::unique_ptr<mem::ExtentStore> store;
   if (options_.pool.spill) {
     auto opened = options_.spill_to_swap ? sys::OpenSwappedScratch(options_.spill_limit_bytes)
                                          : sys::OpenScratchFile(options_.spill_folder);
     WEIR_TRY(auto file, std::move(opened));
-    store = std::make_unique<mem::ExtentStore>(std::move(file), options_.spill_limit_bytes);
+    mem::Budget* const tier = options_.pool_rss_target_bytes > 0 ? &tier_budget_ : nullptr;
+    store = std::make_unique<mem::ExtentStore>(std::move(file), options_.spill_limit_bytes, tier);
   }
   WEIR_TRY(pool_, mem::Pool::Make(frames_, std::move(store), options_.pool));
   // Whatever else needs memory: pages can go to the spill file, decoded rows cannot.
   budget_.SetReclaimer(pool_.get());
   return Ok();
+}
+
+Status Engine::SetMemory(int64_t bytes) {
+  if (bytes < program_.bytes()) return TooLittle(bytes, program_.bytes());
+  const std::lock_guard lock(mutex_);
+  options_.memory_bytes = bytes;
+  SetLimits();
+  return pool_->Shrink();
+}
+
+Status Engine::SetBudgetFraction(double fraction) {
+  const std::lock_guard lock(mutex_);
+  options_.budget_fraction = fraction;
+  SetLimits();
+  return pool_->Shrink();
+}
+
+Status Engine::SetPoolRssTarget(int64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  options_.pool_rss_target_bytes = bytes;
+  SetLimits();
+  return Ok();
+}
+
+void Engine::SetLimits() {
+  budget_.SetLimit(options_.memory_bytes);
+  pool_budget_.SetLimit(PoolBytes(options_));
+  tier_budget_.SetLimit(TierBytes(options_));
 }
 
 // ---- Sources and objects ------------------------------------------------------------------------
@@ -141,12 +176,6 @@ Status Engine::AddIndex(IndexPlan plan) {
                 plan.name);
   }
   WEIR_TRY(const FoundTable found, FindTable(plan.table), "index {}", plan.name);
-  if (sources_.at(found.source).ticks > 0) {
-    return Fail(Code::kInvalid,
-                "index {}: source {} has ticked, and keeps nothing of what it was; create indexes "
-                "before its ticks are applied",
-                plan.name, found.source);
-  }
   auto object = std::make_unique<Object>();
   object->source = found.source;
   object->table = found.table;
@@ -212,7 +241,7 @@ Status Engine::HydrateGroup(const std::vector<Object*>& group, const sys::Stop& 
   BuildOptions build;
   build.batcher = options_.batcher;
   build.worker_count = options_.worker_count;
-  build.as_of = kAsOf;
+  build.as_of = TimeOf(group.front()->source);
   WEIR_DO(BuildIndexes(*group.front()->rows, indexes, build, *pool_, blocks_, clock_, stop), "{}",
           indexes.front()->plan().name);
   const std::lock_guard lock(mutex_);
@@ -264,11 +293,16 @@ Status Engine::Follow(const sys::Stop& stop) {
 }
 
 // Tick k happens k intervals after the source was created; its time is that many milliseconds.
+delta::Time Engine::TimeOf(const std::string& source) const {
+  const SourceEntry& entry = sources_.at(source);
+  if (entry.ticks == 0) return 0;
+  return static_cast<delta::Time>(sys::Millis(*entry.source->tick_interval() * entry.ticks));
+}
+
 Status Engine::ApplyTick(const std::string& name, SourceEntry& entry) {
   const std::vector<feed::TableChange> changes = entry.source->NextTick(blocks_);
   ++entry.ticks;
-  const auto time = static_cast<delta::Time>(
-      sys::Millis(*entry.source->tick_interval() * entry.ticks));
+  const delta::Time time = TimeOf(name);
   std::optional<Error> failure;
   for (const auto& object : objects_) {
     WEIR_ASSERT(object->index->stage() != Stage::kPending);

@@ -25,6 +25,9 @@ struct EngineOptions {
   mem::PoolOptions pool;
   mem::FrameSource frames = mem::FrameSource::kReserved;
   std::string spill_folder = "/tmp";
+  /// What the pool may hold in memory, the stored forms of pages that were spilled included; they
+  /// may fill it above the pool's share. 0: none of them stay.
+  int64_t pool_rss_target_bytes = 0;
   bool spill_to_swap = false;  ///< To memory that the kernel swaps out, not to the folder.
   int64_t spill_limit_bytes = int64_t{1} << 40;
 };
@@ -64,6 +67,14 @@ class Engine {
 
   mem::BlockAllocator& blocks() { return blocks_; }
 
+  /// Changes the bounds while anything goes on: more memory is there at once; less, as soon as what
+  /// is over could be spilled. Threads: any.
+  /// Errors: kUsage for less than the program takes by itself; of mem::Pool::Shrink: the bound
+  ///         holds all the same, and is obeyed when spilling works again.
+  Status SetMemory(int64_t bytes);
+  Status SetBudgetFraction(double fraction);
+  Status SetPoolRssTarget(int64_t bytes);
+
   /// Errors: kInvalid when there is one of that name, or it ticks more often than kLeastTick.
   Status AddSource(const std::string& name, std::unique_ptr<feed::Source> source);
   bool HasSource(const std::string& name) const { return sources_.contains(name); }
@@ -72,8 +83,8 @@ class Engine {
   /// Errors: kNotFound; kInvalid while objects read it.
   Status DropSource(const std::string& name);
   /// `plan.table` is "table", or "source.table" where several sources have it.
-  /// Errors: kNotFound for table or column; kInvalid when there is an object of that name, or ticks
-  ///         of the source were applied.
+  /// It is hydrated at the time of the last tick that was applied.
+  /// Errors: kNotFound for table or column; kInvalid when there is an object of that name.
   Status AddIndex(IndexPlan plan);
   /// Errors: kNotFound.
   Status DropIndex(const std::string& name);
@@ -122,13 +133,17 @@ class Engine {
   Result<FoundTable> FindTable(const std::string& name) const;
   std::vector<Object*> NextGroup();
   Status HydrateGroup(const std::vector<Object*>& group, const sys::Stop& stop);
+  delta::Time TimeOf(const std::string& source) const;
   std::optional<sys::Duration> NextTickTime() const;
   Status ApplyTick(const std::string& name, SourceEntry& entry);
 
-  const EngineOptions options_;
+  void SetLimits();
+
+  EngineOptions options_;  // Bounds guarded by mutex_; the rest never changes.
   sys::Clock& clock_;
   mem::Budget budget_;
   mem::Budget pool_budget_;
+  mem::Budget tier_budget_;
   mem::Charge program_;
   mem::BlockAllocator blocks_;
   mem::Frames frames_;

@@ -5,8 +5,10 @@
 
 namespace weir::mem {
 
-ExtentStore::ExtentStore(std::unique_ptr<sys::ScratchFile> file, int64_t limit_bytes)
-    : file_(std::move(file)), limit_bytes_(limit_bytes) {}
+ExtentStore::ExtentStore(std::unique_ptr<sys::ScratchFile> file, int64_t limit_bytes, Budget* tier)
+    : file_(std::move(file)),
+      tier_(tier == nullptr ? nullptr : std::make_unique<ExtentTier>(*file_, *tier)),
+      limit_bytes_(limit_bytes) {}
 
 ExtentStore::~ExtentStore() { WEIR_ASSERT(used_bytes_ == 0); }
 
@@ -53,6 +55,7 @@ Result<Extent> ExtentStore::Allocate(int64_t bytes) {
 }
 
 void ExtentStore::Free(Extent extent) {
+  if (tier_ != nullptr) tier_->Free(extent);  // Before others may write there.
   const std::lock_guard lock(mutex_);
   auto at = std::prev(segments_.upper_bound(extent.offset));
   Segment& segment = at->second;

@@ -7,16 +7,11 @@
 #include <span>
 #include <vector>
 
+#include "weir/mem/extent_tier.h"
 #include "weir/sys/accounting.h"
 #include "weir/sys/scratch_file.h"
 
 namespace weir::mem {
-
-/// Bytes of the file that belong to one owner. Both are multiples of sys::kScratchBlock.
-struct Extent {
-  int64_t offset = 0;
-  int64_t bytes = 0;
-};
 
 /// Extents are taken from the front of segments to their end, so that what is written together lies
 /// together; a segment is used again when the last extent in it is free. Disk blocks are reserved
@@ -27,8 +22,9 @@ class ExtentStore {
  public:
   static constexpr int64_t kSegmentBytes = 16 << 20;
 
-  /// At most `limit_bytes` of the file are ever in use.
-  ExtentStore(std::unique_ptr<sys::ScratchFile> file, int64_t limit_bytes);
+  /// At most `limit_bytes` of the file are ever in use. What was written last stays in memory
+  /// instead while `tier`, which must outlive the store, allows; null: nothing does.
+  ExtentStore(std::unique_ptr<sys::ScratchFile> file, int64_t limit_bytes, Budget* tier = nullptr);
   ~ExtentStore();  ///< Aborts when extents are still taken.
   ExtentStore(const ExtentStore&) = delete;
   ExtentStore& operator=(const ExtentStore&) = delete;
@@ -43,13 +39,15 @@ class ExtentStore {
 
   Status Write(Extent extent, std::span<const Bytes> pieces) {
     const sys::ActivityScope activity(sys::Activity::kIo);
-    return file_->Write(extent.offset, pieces);
+    return tier_ != nullptr ? tier_->Write(extent, pieces) : file_->Write(extent.offset, pieces);
   }
   Status Read(Extent extent, std::span<uint8_t> to) {
     const sys::ActivityScope activity(sys::Activity::kIo);
-    return file_->Read(extent.offset, to);
+    return tier_ != nullptr ? tier_->Read(extent, to) : file_->Read(extent.offset, to);
   }
   int64_t unreclaimed_bytes() const { return file_->unreclaimed_bytes(); }
+  /// Of what was written, what is in memory still.
+  int64_t resident_bytes() const { return tier_ != nullptr ? tier_->held_bytes() : 0; }
 
  private:
   struct Segment {
@@ -62,6 +60,7 @@ class ExtentStore {
   void Recycle(int64_t offset);
 
   const std::unique_ptr<sys::ScratchFile> file_;
+  const std::unique_ptr<ExtentTier> tier_;
   const int64_t limit_bytes_;
   std::mutex mutex_;  // Guards all below.
   int64_t file_bytes_ = 0;

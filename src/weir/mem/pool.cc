@@ -278,7 +278,10 @@ PoolCounters Pool::counters() const {
   to.extent_bytes_written = from.extent_bytes_written;
   to.extent_raw_bytes_written = from.extent_raw_bytes_written;
   to.extent_bytes_read = from.extent_bytes_read;
-  if (store_ != nullptr) to.extent_unreclaimable_bytes = store_->unreclaimed_bytes();
+  if (store_ != nullptr) {
+    to.extent_resident_bytes = store_->resident_bytes();
+    to.extent_unreclaimable_bytes = store_->unreclaimed_bytes();
+  }
   to.spill_scheduled = from.spill_scheduled;
   to.spill_cancelled = from.spill_cancelled;
   to.spill_in_flight = from.spill_in_flight;

@@ -2,6 +2,8 @@
 
 #include <arrow/array/data.h>
 #include <arrow/buffer.h>
+#include <arrow/compute/cast.h>
+#include <arrow/compute/exec.h>
 #include <arrow/extension_type.h>
 #include <arrow/extension/json.h>
 #include <arrow/extension/uuid.h>
@@ -114,7 +116,121 @@ Result<ColumnData> FromArrowData(const arrow::ArrayData& data, const Type& type,
   return column;
 }
 
+Type TypeOf(Kind kind, int precision = 0, int scale = 0) {
+  Type type;
+  type.kind = kind;
+  type.precision = precision;
+  type.scale = scale;
+  return type;
+}
+
+std::optional<Type> ElementsOf(const arrow::DataType& list);
+
+// What carries values of an Arrow type; none where nothing does.
+std::optional<Type> TypeFrom(const arrow::DataType& type) {
+  using Id = arrow::Type;
+  switch (type.id()) {
+    case Id::BOOL: return TypeOf(Kind::kBool);
+    case Id::INT8:
+    case Id::UINT8:
+    case Id::INT16: return TypeOf(Kind::kInt16);
+    case Id::UINT16:
+    case Id::INT32: return TypeOf(Kind::kInt32);
+    case Id::UINT32:
+    case Id::INT64: return TypeOf(Kind::kInt64);
+    case Id::UINT64: return TypeOf(Kind::kDecimal, 20);
+    case Id::HALF_FLOAT:
+    case Id::FLOAT: return TypeOf(Kind::kFloat32);
+    case Id::DOUBLE: return TypeOf(Kind::kFloat64);
+    case Id::DECIMAL32:
+    case Id::DECIMAL64:
+    case Id::DECIMAL128:
+    case Id::DECIMAL256: {
+      constexpr int kMostDigits = 38;
+      const auto& decimal = static_cast<const arrow::DecimalType&>(type);
+      if (decimal.precision() > kMostDigits || decimal.scale() < 0) return std::nullopt;
+      return TypeOf(Kind::kDecimal, decimal.precision(), decimal.scale());
+    }
+    case Id::DATE32:
+    case Id::DATE64: return TypeOf(Kind::kDate);
+    case Id::TIME32:
+    case Id::TIME64: return TypeOf(Kind::kTime);
+    case Id::TIMESTAMP: {
+      const bool zoned = !static_cast<const arrow::TimestampType&>(type).timezone().empty();
+      return TypeOf(zoned ? Kind::kTimestampTz : Kind::kTimestamp);
+    }
+    case Id::STRING:
+    case Id::LARGE_STRING:
+    case Id::STRING_VIEW: return TypeOf(Kind::kText);
+    case Id::BINARY:
+    case Id::LARGE_BINARY:
+    case Id::BINARY_VIEW:
+    case Id::FIXED_SIZE_BINARY: return TypeOf(Kind::kBinary);
+    case Id::DICTIONARY:
+      return TypeFrom(*static_cast<const arrow::DictionaryType&>(type).value_type());
+    case Id::LIST:
+    case Id::LARGE_LIST:
+    case Id::FIXED_SIZE_LIST: return ElementsOf(type);
+    case Id::EXTENSION: {
+      const auto& extension = static_cast<const arrow::ExtensionType&>(type);
+      if (extension.extension_name() == "arrow.uuid") return TypeOf(Kind::kUuid);
+      if (extension.extension_name() == "arrow.json") return TypeOf(Kind::kJson);
+      return std::nullopt;
+    }
+    default: return std::nullopt;
+  }
+}
+
+std::optional<Type> ElementsOf(const arrow::DataType& list) {
+  const auto element = TypeFrom(*list.field(0)->type());
+  if (!element.has_value()) return std::nullopt;
+  Type type = TypeOf(Kind::kList);
+  type.element = std::make_shared<const Type>(*element);
+  return type;
+}
+
 }  // namespace
+
+Result<Schema> SchemaFrom(const arrow::Schema& schema) {
+  Schema out;
+  for (const auto& field : schema.fields()) {
+    const auto type = TypeFrom(*field->type());
+    if (!type.has_value()) {
+      return Fail(Code::kInvalid, "column {} is of the type {}, which weir has none for; leave it "
+                  "out of the file", field->name(), field->type()->ToString());
+    }
+    Column& column = out.columns.emplace_back();
+    column.name = field->name();
+    column.nullable = field->nullable();
+    column.type = *type;
+  }
+  return out;
+}
+
+Result<std::shared_ptr<arrow::RecordBatch>> CastTo(const Schema& schema,
+                                                   const arrow::RecordBatch& batch,
+                                                   arrow::MemoryPool& pool) {
+  arrow::compute::ExecContext context(&pool);
+  arrow::ArrayVector columns;
+  arrow::FieldVector fields;
+  for (int at = 0; at < batch.num_columns(); ++at) {
+    const Column& column = schema.columns[static_cast<size_t>(at)];
+    const auto wanted = ToArrowType(column.type);
+    auto array = batch.column(at);
+    if (!array->type()->Equals(wanted)) {
+      const auto cast = arrow::compute::Cast(*array, wanted, arrow::compute::CastOptions::Safe(),
+                                             &context);
+      if (!cast.ok()) {
+        return FromArrow(cast.status()).In(fmt::format("column {}", column.name));
+      }
+      array = *cast;
+    }
+    fields.push_back(arrow::field(column.name, wanted, column.nullable));
+    columns.push_back(std::move(array));
+  }
+  return arrow::RecordBatch::Make(arrow::schema(std::move(fields)), batch.num_rows(),
+                                  std::move(columns));
+}
 
 Error FromArrow(const arrow::Status& status) {
   if (status.IsOutOfMemory()) return {Code::kExhausted, status.message()};

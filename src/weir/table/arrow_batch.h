@@ -17,6 +17,18 @@ Error FromArrow(const arrow::Status& status);
 /// `schema_json` as the file-level key "weir.schema".
 std::shared_ptr<arrow::Schema> ToArrow(const Schema& schema, const std::string& schema_json);
 
+/// The schema that carries the columns of an Arrow schema whose makers do not know weir: narrow
+/// integers as wider ones, times in microseconds, dictionaries as their values.
+/// Errors: kInvalid names a column whose values weir has no type for.
+Result<Schema> SchemaFrom(const arrow::Schema& schema);
+
+/// The columns of a batch in the types that ToArrow() gives for `schema`.
+/// Errors:   kInvalid names a column with a value that would change on the way; kExhausted.
+/// Requires: SchemaFrom() made `schema` of the batch's.
+Result<std::shared_ptr<arrow::RecordBatch>> CastTo(const Schema& schema,
+                                                   const arrow::RecordBatch& batch,
+                                                   arrow::MemoryPool& pool);
+
 /// An Arrow batch of columns of `schema` as one of ours: values are copied.
 /// Errors: kCorrupt when a column is not of the schema's type.
 Result<Batch> FromArrow(const arrow::RecordBatch& batch, const Schema& schema,
