@@ -19,7 +19,7 @@ Result<std::string> ContentHashOf(const Index& index, delta::Time time,
     if (!more) break;
     WEIR_ASSERT(update.diff > 0);
     for (delta::Diff copy = 0; copy < update.diff; ++copy) {
-      index.codec().Decode(update.row, builders);
+      index.codec().Decode({&update.row, 1}, builders);
     }
     if (builders.front().length() < kBatchRows) continue;
     add_batch();

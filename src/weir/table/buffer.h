@@ -23,6 +23,8 @@ class Buffer {
         data_(std::exchange(other.data_, nullptr)),
         size_(std::exchange(other.size_, 0)),
         capacity_(std::exchange(other.capacity_, 0)) {}
+  /// An empty one, charged where this is.
+  Buffer NewEmpty() const { return Buffer(*blocks_); }
   Buffer& operator=(Buffer&& other) noexcept {
     std::swap(blocks_, other.blocks_);
     std::swap(data_, other.data_);

@@ -136,12 +136,15 @@ inline const uint8_t* TakeLength(const uint8_t* from, uint32_t& length) {
   return from + 1 + size;
 }
 
-/// Writes one value, `nullable` or not. kRowSlack bytes after it are overwritten.
-uint8_t* PutValue(RowForm form, bool nullable, const ColumnData& data, int64_t row, uint8_t* to);
-/// Reads one value into a builder; returns where the next one starts.
-const uint8_t* TakeValue(RowForm form, bool nullable, const uint8_t* from, ColumnBuilder& builder);
-/// No value of this row takes more, kRowSlack apart.
-int64_t MostValueBytes(RowForm form, const ColumnData& data, int64_t row);
+/// Writes a value to each of `ends`, of rows from `first` on, and moves it behind. kRowSlack bytes
+/// after each value are overwritten.
+void PutValues(RowForm form, bool nullable, const ColumnData& data, int64_t first,
+               std::span<uint8_t*> ends);
+/// Reads a value from each of `rows` into a builder, and moves it to where the next one starts.
+void TakeValues(RowForm form, bool nullable, std::span<const uint8_t*> rows,
+                ColumnBuilder& builder);
+/// Adds to each of `bytes` what a value of rows from `first` on takes at most, kRowSlack apart.
+void AddMostBytes(RowForm form, const ColumnData& data, int64_t first, std::span<int64_t> bytes);
 /// No value of this form takes more; 0 where there is no bound.
 int64_t MostFormBytes(RowForm form);
 
