@@ -85,10 +85,48 @@ Result<ColumnData> FromArrowOffsets(const arrow::ArrayData& data, ColumnData col
   return column;
 }
 
+// Texts that are indices into a dictionary: each in its place.
+Result<ColumnData> FromDictionary(const arrow::ArrayData& data, ColumnData column,
+                                  mem::BlockAllocator& blocks) {
+  const auto* const indices = data.GetValues<int32_t>(1);
+  const arrow::ArrayData& dictionary = *data.dictionary;
+  bool inside = true;
+  for (int64_t row = 0; row < data.length; ++row) {
+    const bool there = indices[row] >= 0 && indices[row] < dictionary.length;
+    inside &= there || column.IsNull(row);
+  }
+  if (!inside) return Fail(Code::kCorrupt, "a value is none of the dictionary's");
+  const auto* const ends = dictionary.GetValues<int32_t>(1);
+  const uint8_t* const texts = ends == nullptr ? nullptr : dictionary.buffers[2]->data();
+  column.offsets.emplace(blocks);
+  auto* const offsets = column.offsets->Extend((data.length + 1) * 4);
+  const auto size_at = [&](int64_t row) {
+    return column.IsNull(row) ? 0 : ends[indices[row] + 1] - ends[indices[row]];
+  };
+  int32_t end = 0;
+  for (int64_t row = 0; row <= data.length; ++row) {
+    std::memcpy(offsets + row * 4, &end, sizeof end);
+    if (row < data.length) end += size_at(row);
+  }
+  column.values.emplace(blocks);
+  uint8_t* to = column.values->Extend(end);
+  for (int64_t row = 0; row < data.length; ++row) {
+    const int32_t size = size_at(row);
+    if (size == 0) continue;
+    std::memcpy(to, texts + ends[indices[row]], static_cast<size_t>(size));
+    to += size;
+  }
+  return column;
+}
+
 Result<ColumnData> FromArrowData(const arrow::ArrayData& data, const Type& type,
                                  mem::BlockAllocator& blocks) {
   const auto* extension = dynamic_cast<const arrow::ExtensionType*>(data.type.get());
-  const arrow::DataType& stored = extension == nullptr ? *data.type : *extension->storage_type();
+  const bool in_dictionary = data.type->id() == arrow::Type::DICTIONARY;
+  const arrow::DataType& stored =
+      in_dictionary ? *static_cast<const arrow::DictionaryType&>(*data.type).value_type()
+      : extension == nullptr ? *data.type
+                             : *extension->storage_type();
   const auto wanted = ToArrowType(type);
   const auto* wanted_extension = dynamic_cast<const arrow::ExtensionType*>(wanted.get());
   const arrow::DataType& expected =
@@ -102,6 +140,7 @@ Result<ColumnData> FromArrowData(const arrow::ArrayData& data, const Type& type,
   column.length = data.length;
   column.null_count = data.GetNullCount();
   column.validity = CopyValidity(data, blocks);
+  if (in_dictionary) return FromDictionary(data, std::move(column), blocks);
   const int64_t width = FixedWidth(type.kind);
   if (width == 0) return FromArrowOffsets(data, std::move(column), blocks);
   const uint8_t* values = data.length == 0 ? nullptr : data.buffers[1]->data();
