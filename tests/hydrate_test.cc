@@ -170,6 +170,23 @@ TEST_F(HydrateTest, SettingsWithoutEffectAreRefused) {
   EXPECT_EQ(HydrateSql(source, {"--spill-threads", "0", "--batcher", "paged_lz4"}).code, 0);
 }
 
+TEST_F(HydrateTest, BoundsCanBeSetByStatements) {
+  const std::string source = "CREATE SOURCE t FROM LOAD GENERATOR TPCH (SCALE FACTOR 0.001);";
+  const std::string metrics = folder_.Path("weir.prom");
+  const Ended ended = HydrateSql(source + "ALTER SYSTEM SET memory = '123MiB';",
+                                 {"--memory", "1GiB", "--metrics-file", metrics});
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  EXPECT_NE(folder_.Read("weir.prom").find("weir_memory_limit_bytes 128974848\n"),
+            std::string::npos);
+  for (const char* bad : {"ALTER SYSTEM SET memory = '1MiB'", "ALTER SYSTEM SET memory = 'lots'",
+                          "ALTER SYSTEM SET budget_fraction = 2",
+                          "ALTER SYSTEM SET spill_threads = 2"}) {
+    const Ended refused = HydrateSql(bad);
+    EXPECT_NE(refused.code, 0) << bad;
+    EXPECT_NE(refused.err.find("line 1, column 1: "), std::string::npos) << refused.err;
+  }
+}
+
 TEST_F(HydrateTest, ProbesAndMetricsTellHowItWent) {
   const std::string metrics = folder_.Path("weir.prom");
   const Ended ended = HydrateSql(

@@ -1,6 +1,8 @@
 #include "weir/app/apply_statement.h"
 
+#include "weir/app/hydrate_options.h"
 #include "weir/base/log.h"
+#include "weir/base/units.h"
 #include "weir/feed/parquet_source.h"
 #include "weir/feed/tpch_source.h"
 #include "weir/sql/statement.h"
@@ -42,6 +44,21 @@ class Applier {
   Status operator()(const sql::DropIndex& drop) {
     if (drop.if_exists && engine_.FindIndex(drop.name) == nullptr) return Ok();
     return engine_.DropIndex(drop.name);
+  }
+  // The bounds of memory, by the names of their flags with underscores.
+  Status operator()(const sql::AlterSystem& set) {
+    if (set.name == "memory" || set.name == "pool_rss_target") {
+      WEIR_TRY(const int64_t bytes, ParseByteSize(set.value), "{}", set.name);
+      return set.name == "memory" ? engine_.SetMemory(bytes) : engine_.SetPoolRssTarget(bytes);
+    }
+    if (set.name == "budget_fraction") {
+      WEIR_TRY(const double fraction, ParseFraction(set.value), "budget_fraction");
+      return engine_.SetBudgetFraction(fraction);
+    }
+    return Fail(Code::kUsage,
+                "there is no setting {} that may change while weir runs; there are memory, "
+                "budget_fraction and pool_rss_target",
+                set.name);
   }
 
  private:

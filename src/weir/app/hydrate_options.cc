@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <charconv>
 #include <thread>
 
 #include "weir/app/flag_check.h"
@@ -12,6 +13,7 @@ namespace weir::app {
 namespace {
 
 constexpr double kDefaultShare = 0.8;  // Of the memory that there is.
+constexpr double kLeastFraction = 0.001;
 
 // What a variant of the ladder is made of: docs/decisions/legacy-batcher.md, pool.md.
 struct Variant {
@@ -91,7 +93,7 @@ void AddSettings(CLI::App& command, HydrateOptions& options) {
       ->check(ByteSize());
   add("--budget-fraction", options.budget_fraction,
       "The pool's share of it, 128 MiB at least; 1: all that the rest leaves")
-      ->check(CLI::Range(0.001, 1.0));
+      ->check(CLI::Range(kLeastFraction, 1.0));
   add("--workers", options.workers, "Threads that read, sort and merge")->check(CLI::Range(1, 64));
   add("--concurrency", options.concurrency,
       "Objects that hydrate at a time; 0: as many as fit by estimate")
@@ -143,6 +145,17 @@ void AddHydrateFlags(CLI::App& command, HydrateOptions& options) {
       ->check(NotEmpty());
   command.add_flag("--json", options.json, "One JSON object on stdout when hydrated");
   command.add_flag("--quiet", options.quiet, "Errors only");
+}
+
+Result<double> ParseFraction(const std::string& text) {
+  double fraction = 0;
+  const char* const end = text.data() + text.size();
+  const auto read = std::from_chars(text.data(), end, fraction);
+  if (read.ec != std::errc() || read.ptr != end || fraction < kLeastFraction || fraction > 1) {
+    return Fail(Code::kUsage, "'{}' is no share from {} to 1; write 0.5 for half", text,
+                kLeastFraction);
+  }
+  return fraction;
 }
 
 // Those that say how, not what.

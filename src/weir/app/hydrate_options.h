@@ -49,6 +49,9 @@ struct HydrateOptions {
 /// Adds all flags, with defaults that suit the machine.
 void AddHydrateFlags(CLI::App& command, HydrateOptions& options);
 
+/// "0.05": more than 0, and 1 at most. Errors: kUsage.
+Result<double> ParseFraction(const std::string& text);
+
 /// Fills options.settings once the command line was read.
 void NoteSettings(const CLI::App& command, HydrateOptions& options);
 

@@ -6,6 +6,7 @@
 #include "weir/base/utf8.h"
 #include "weir/sql/index_statement_internal.h"
 #include "weir/sql/pg_grammar_internal.h"
+#include "weir/sql/setting_statement_internal.h"
 #include "weir/sql/source_statement_internal.h"
 #include "weir/sql/statement_splitter.h"
 
@@ -86,11 +87,15 @@ std::string KindOf(Tokens tokens) {
 Result<StatementBody> ParseGrammarStatement(const StatementText& statement, Tokens tokens) {
   const Token* cluster = FindCluster(tokens);
   const std::string text = WithoutCluster(statement.text, cluster);
+  if (IsSettingStatement(tokens)) {
+    WEIR_TRY(const std::string tree, ParseTree(text, statement.at));
+    return ReadSettingStatement(tree, tokens);
+  }
   if (!IsIndexStatement(tokens)) {
     WEIR_DO(CheckGrammar(text, statement.at));
     return FailAt(statement.at,
-                  "{} is not supported yet: weir knows CREATE, ALTER and DROP SOURCE, CREATE INDEX "
-                  "and DROP INDEX; take it out",
+                  "{} is not supported yet: weir knows CREATE, ALTER and DROP SOURCE, CREATE INDEX, "
+                  "DROP INDEX and ALTER SYSTEM SET; take it out",
                   KindOf(tokens));
   }
   WEIR_TRY(const std::string tree, ParseTree(text, statement.at));

@@ -83,7 +83,14 @@ struct DropIndex {
   bool if_exists = false;
 };
 
-using StatementBody = std::variant<CreateSource, AlterSource, DropSource, CreateIndex, DropIndex>;
+/// ALTER SYSTEM SET name = value
+struct AlterSystem {
+  std::string name;
+  std::string value;  ///< A text without its quotes, or a number.
+};
+
+using StatementBody =
+    std::variant<CreateSource, AlterSource, DropSource, CreateIndex, DropIndex, AlterSystem>;
 
 struct Statement {
   StatementBody body;

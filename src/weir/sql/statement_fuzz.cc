@@ -29,6 +29,7 @@ void Check(const CreateIndex& index) {
 void Check(const AlterSource& alter) { WEIR_ASSERT(!alter.name.empty()); }
 void Check(const DropSource& drop) { WEIR_ASSERT(!drop.name.empty()); }
 void Check(const DropIndex& drop) { WEIR_ASSERT(!drop.name.empty()); }
+void Check(const AlterSystem& set) { WEIR_ASSERT(!set.name.empty()); }
 
 void ParseAndCheck(std::string_view text) {
   const auto parsed = ParseStatements(text);

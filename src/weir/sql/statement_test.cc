@@ -38,6 +38,10 @@ std::string Show(const DropIndex& drop) {
   return fmt::format("drop index [{}]{}", drop.name, drop.if_exists ? " if there" : "");
 }
 
+std::string Show(const AlterSystem& set) {
+  return fmt::format("set [{}] to [{}]", set.name, set.value);
+}
+
 // The one statement of a text, or the message that refuses it.
 std::string Parse(std::string_view text) {
   const auto parsed = ParseStatements(text);
@@ -304,9 +308,27 @@ TEST(Statements, PartsOfIndexesThatWeirDoesNotDoAreRefused) {
   ExpectAll(kTable);
 }
 
+TEST(Statements, SettingsTakeOneConstant) {
+  constexpr Row kTable[] = {
+      {"ALTER SYSTEM SET memory = '256MiB'", "set [memory] to [256MiB]"},
+      {"alter system set Budget_Fraction to 0.5", "set [budget_fraction] to [0.5]"},
+      {"ALTER SYSTEM SET pool_rss_target = 0", "set [pool_rss_target] to [0]"},
+      {"ALTER SYSTEM SET memory = 268435456", "set [memory] to [268435456]"},
+      {"ALTER SYSTEM SET memory TO lots", "set [memory] to [lots]"},
+      {"ALTER SYSTEM SET memory = 1, 2",
+       "line 1, column 1: a setting takes one number or one text; write it in quotes"},
+      {"ALTER SYSTEM SET memory TO DEFAULT",
+       "line 1, column 1: of ALTER SYSTEM only SET name = value is supported; give the value"},
+      {"ALTER SYSTEM RESET ALL",
+       "line 1, column 1: of ALTER SYSTEM only SET name = value is supported; give the value"},
+      {"ALTER SYSTEM SET = 1", "line 1, column 18: syntax error at or near \"=\""},
+  };
+  ExpectAll(kTable);
+}
+
 std::string NotYet(std::string_view kind) {
   return fmt::format("line 1, column 1: {} is not supported yet: weir knows CREATE, ALTER and DROP "
-                     "SOURCE, CREATE INDEX and DROP INDEX; take it out",
+                     "SOURCE, CREATE INDEX, DROP INDEX and ALTER SYSTEM SET; take it out",
                      kind);
 }
 
