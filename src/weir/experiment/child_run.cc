@@ -87,6 +87,7 @@ Result<ChildRun> RunChild(const ChildCommand& command, sys::Clock& clock, const 
   options.folder = command.folder;
   options.output_path = command.discard_output ? "/dev/null" : output_path;
   options.error_path = error_path;
+  options.group_path = command.group_path;
 
   ChildRun run;
   const sys::Duration start = clock.Now();

@@ -15,6 +15,7 @@ struct ChildCommand {
   std::vector<std::string> environment;  ///< "NAME=value", over what this process has.
   std::string folder;                    ///< Where it runs, and keeps its output until it ended.
   bool discard_output = false;           ///< Its stdout goes to /dev/null.
+  std::string group_path;                ///< As sys::ChildOptions has it.
 };
 
 struct ChildRun {

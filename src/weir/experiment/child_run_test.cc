@@ -9,7 +9,8 @@ ChildCommand Shell(const test::TempFolder& folder, const std::string& script) {
   return {.argv = {"/bin/sh", "-c", script},
           .environment = {"COLOUR=green"},
           .folder = folder.path(),
-          .discard_output = false};
+          .discard_output = false,
+          .group_path = ""};
 }
 
 TEST(ChildRun, GivesOutputTimeAndMemory) {

@@ -20,7 +20,7 @@ namespace weir::sys {
 namespace {
 
 // What the child was doing when it failed before the program ran.
-enum class Stage : int { kUser, kParent, kFolder, kOutput, kErrors, kProgram };
+enum class Stage : int { kGroup, kUser, kParent, kFolder, kOutput, kErrors, kProgram };
 
 struct Failure {
   Stage stage;
@@ -54,6 +54,12 @@ int OpenForAppend(const std::string& path) {
   return open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW, 0600);
 }
 
+// Puts the forked process into a control group: "0" stands for whoever writes it.
+bool JoinGroup(const std::string& path) {
+  const int group = open(path.c_str(), O_WRONLY | O_CLOEXEC);
+  return group >= 0 && write(group, "0", 1) == 1;
+}
+
 // Runs in the forked process: async-signal-safe calls only.
 [[noreturn]] void BecomeProgram(const Plan& plan) {
   const ChildOptions& options = *plan.options;
@@ -62,6 +68,7 @@ int OpenForAppend(const std::string& path) {
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
   setsid();
+  if (!options.group_path.empty() && !JoinGroup(options.group_path)) Give(plan, Stage::kGroup);
   if (options.user) {
     const User& user = *options.user;
     if (setgroups(user.groups.size(), user.groups.data()) != 0) Give(plan, Stage::kUser);
@@ -89,6 +96,9 @@ Error Explain(const Failure& failure, const ChildOptions& options) {
   const std::string who = options.user ? fmt::format("user '{}'", options.user->name) : "this user";
   const char* why = std::strerror(failure.number);
   switch (failure.stage) {
+    case Stage::kGroup:
+      return Fail(Code::kInvalid, "cannot join the control group of '{}': {}; root is needed for it",
+                  options.group_path, why);
     case Stage::kUser:
       return Fail(Code::kInvalid, "cannot become {}: {}; root is needed for it", who, why);
     case Stage::kParent:

@@ -34,6 +34,9 @@ struct ChildOptions {
   std::string output_path;               ///< Its stdout and stderr are appended here, mode 0600.
   std::string error_path;                ///< Where not empty: its stderr goes here instead.
   std::optional<User> user;              ///< Needs root. None: the user of this process.
+  /// Where not empty: the cgroup.procs of a control group that it joins first of all, so that all
+  /// it ever allocates counts there.
+  std::string group_path;
   int death_signal = 9;                  ///< What it gets when this process dies, even by kill -9.
 };
 
@@ -56,7 +59,8 @@ class Child {
  public:
   /// Returns when the program was executed.
   /// Errors: kNotFound    the program is not there.
-  ///         kInvalid     its user may not enter the folder, write the output, or run the program.
+  ///         kInvalid     its user may not enter the folder, write the output, or run the program;
+  ///                      it cannot join the control group.
   ///         kExhausted   no more processes.
   static Result<std::unique_ptr<Child>> Start(ChildOptions options);
   ~Child();

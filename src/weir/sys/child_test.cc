@@ -29,7 +29,8 @@ class ChildTest : public testing::Test {
             .folder = folder_,
             .output_path = folder_ + "/output",
             .error_path = "",
-            .user = std::nullopt};
+            .user = std::nullopt,
+            .group_path = ""};
   }
   std::string Output() {
     std::stringstream text;
@@ -130,6 +131,26 @@ TEST_F(ChildTest, RunsAsAnotherUserAndInNoGroupOfOurs) {
   ASSERT_TRUE(child.ok()) << child.error().message;
   EXPECT_EQ(child.value()->Wait(), 0);
   EXPECT_EQ(Output(), fmt::format("{}\n{}\n", nobody.value().uid, nobody.value().gid));
+}
+
+TEST_F(ChildTest, JoinsAControlGroupBeforeTheProgramRuns) {
+  // What the kernel reads from a group's file; a plain one shows what is written to it.
+  std::ofstream(folder_ + "/cgroup.procs") << "";
+  ChildOptions options = Shell("cat cgroup.procs");
+  options.group_path = folder_ + "/cgroup.procs";
+  auto child = Child::Start(options);
+  ASSERT_TRUE(child.ok()) << child.error().message;
+  EXPECT_EQ(child.value()->Wait(), 0);
+  EXPECT_EQ(Output(), "0");
+
+  options.group_path = folder_ + "/no/such/cgroup.procs";
+  auto nowhere = Child::Start(options);
+  ASSERT_FALSE(nowhere.ok());
+  EXPECT_EQ(nowhere.error().code, Code::kInvalid);
+  EXPECT_EQ(nowhere.error().message,
+            fmt::format("cannot join the control group of '{}': No such file or directory; root is "
+                        "needed for it",
+                        options.group_path));
 }
 
 TEST_F(ChildTest, DiesWithItsParentWhateverItsUser) {

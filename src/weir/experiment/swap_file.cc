@@ -1,0 +1,121 @@
+#include "weir/experiment/swap_file.h"
+
+#include <fcntl.h>
+#include <sys/swap.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "weir/base/log.h"
+#include "weir/base/units.h"
+#include "weir/sys/files.h"
+
+namespace weir::experiment {
+namespace {
+
+constexpr int64_t kMostProcSwapsBytes = kMiB;
+
+// The first page of swap, as mkswap(8) writes it.
+constexpr size_t kVersionOffset = 1024;
+constexpr size_t kLastPageOffset = 1028;
+constexpr std::string_view kMagic = "SWAPSPACE2";  // The last bytes of the page.
+
+std::vector<char> SwapHeader(size_t page_bytes, int64_t bytes) {
+  std::vector<char> page(page_bytes);
+  const uint32_t version = 1;
+  const auto last_page = static_cast<uint32_t>(bytes / static_cast<int64_t>(page_bytes) - 1);
+  std::memcpy(page.data() + kVersionOffset, &version, sizeof version);
+  std::memcpy(page.data() + kLastPageOffset, &last_page, sizeof last_page);
+  std::memcpy(page.data() + page_bytes - kMagic.size(), kMagic.data(), kMagic.size());
+  return page;
+}
+
+Error FromErrno(int number, const std::string& path, std::string_view doing) {
+  if (number == ENOSPC || number == EDQUOT) {
+    return Fail(Code::kExhausted, "cannot {} swap file '{}': {}; free space there", doing, path,
+                std::strerror(number));
+  }
+  return Fail(Code::kInvalid,
+              "cannot {} swap file '{}': {}; choose a folder on a local disk with ext4 or xfs", doing,
+              path, std::strerror(number));
+}
+
+// Makes the file, with all its blocks, and its header.
+Status Write(const std::string& path, int64_t bytes) {
+  const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  if (fd < 0) return FromErrno(errno, path, "make");
+  const std::vector<char> header = SwapHeader(static_cast<size_t>(sysconf(_SC_PAGESIZE)), bytes);
+  int failure = posix_fallocate(fd, 0, bytes);
+  if (failure == 0 && pwrite(fd, header.data(), header.size(), 0) < 0) failure = errno;
+  if (failure == 0 && fsync(fd) != 0) failure = errno;
+  close(fd);
+  if (failure != 0) return FromErrno(failure, path, "write");
+  return Ok();
+}
+
+// "a\040b" -> "a b".
+std::string Unescaped(std::string_view text) {
+  std::string plain;
+  for (size_t at = 0; at < text.size(); ++at) {
+    if (text[at] == '\\' && at + 3 < text.size()) {
+      plain += static_cast<char>((text[at + 1] - '0') * 64 + (text[at + 2] - '0') * 8 +
+                                 (text[at + 3] - '0'));
+      at += 3;
+    } else {
+      plain += text[at];
+    }
+  }
+  return plain;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<SwapFile>> SwapFile::Make(const std::string& path, int64_t bytes) {
+  if (geteuid() != 0) {
+    return Fail(Code::kUsage, "only root can turn swap on: run it as root, or without a limit");
+  }
+  WEIR_DO(RemoveStale(path));
+  std::unique_ptr<SwapFile> file(new SwapFile(path));  // Removes it, should what follows fail.
+  WEIR_DO(Write(path, bytes / kMiB * kMiB));
+  if (swapon(path.c_str(), 0) != 0) return FromErrno(errno, path, "turn on");
+  return file;
+}
+
+SwapFile::~SwapFile() {
+  const Status removed = RemoveStale(path_);
+  if (!removed.ok()) LogWarn("{}", removed.error().message);
+}
+
+Status SwapFile::RemoveStale(const std::string& path) {
+  if (access(path.c_str(), F_OK) != 0) return Ok();
+  // EINVAL: it is not on.
+  if (swapoff(path.c_str()) != 0 && errno != EINVAL) {
+    return Fail(Code::kInvalid, "cannot turn off swap file '{}': {}; turn it off with swapoff", path,
+                std::strerror(errno));
+  }
+  if (unlink(path.c_str()) != 0) return FromErrno(errno, path, "remove");
+  return Ok();
+}
+
+std::vector<std::string> SwapsIn(std::string_view proc_swaps) {
+  std::vector<std::string> paths;
+  bool heading = true;
+  while (!proc_swaps.empty()) {
+    const std::string_view line = proc_swaps.substr(0, proc_swaps.find('\n'));
+    proc_swaps.remove_prefix(std::min(proc_swaps.size(), line.size() + 1));
+    const std::string_view path = line.substr(0, line.find_first_of(" \t"));
+    if (!heading && !path.empty()) paths.push_back(Unescaped(path));
+    heading = false;
+  }
+  return paths;
+}
+
+std::vector<std::string> ActiveSwaps() {
+  sys::DiskFiles files;
+  const auto text = files.Read("/proc/swaps", kMostProcSwapsBytes);
+  return text.ok() ? SwapsIn(text.value()) : std::vector<std::string>();
+}
+
+}  // namespace weir::experiment
