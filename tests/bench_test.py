@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """Runs `weir bench` small, end to end: cells, report, a kill in the middle, compare.
 
-Usage: bench_test.py WEIR
+Usage: bench_test.py WEIR PYTHON
+
+PYTHON is an interpreter with the module duckdb.
 
 Ratios of so few rows mean nothing and are not looked at.
 """
@@ -17,6 +19,7 @@ import tempfile
 import unittest
 
 WEIR = ""
+PYTHON = ""
 SIZES = ["--rows", "2000", "--narrow-rows", "5000", "--wide-columns-rows", "20",
          "--wide-value-mb", "2"]
 CELLS = [("content_items", "raw_copy"), ("content_items", "weir_fast"),
@@ -24,8 +27,13 @@ CELLS = [("content_items", "raw_copy"), ("content_items", "weir_fast"),
          ("wide_value", "weir_fast"), ("wide_columns", "weir_fast")]
 
 
-def weir(*arguments, fault=None):
-    environment = dict(os.environ)
+def weir(*arguments, fault=None, **variables):
+    # What tests are told through the environment is no concern of a ladder's.
+    environment = {name: value for name, value in os.environ.items()
+                   if not name.startswith("WEIR_") or name == "WEIR_PG_BIN"}
+    if arguments[:2] == ("bench", "hydrate"):
+        environment.pop("WEIR_PG_BIN", None)
+    environment.update(variables)
     if fault:
         environment["WEIR_FAULT"] = fault
     return subprocess.run([WEIR, *map(str, arguments)], capture_output=True, text=True,
@@ -136,6 +144,73 @@ class Bench(unittest.TestCase):
         self.assertTrue(all(int(row["time_ns"]) > 0 for row in objects))
         self.assertIn("span, auto / legacy", ended.stdout)
 
+    def test_hydrate_in_a_limit_spills_and_says_under_which_pressure(self):
+        folder = self.folder / "limited"
+        flags = ["--scale-factor", "0.05", "--trials", "1", "--rungs", "legacy,auto,paged_spill",
+                 "--limits", "5", "--out", folder]
+        ended = weir("bench", "hydrate", *flags)
+        if os.geteuid() != 0:
+            self.assertEqual(ended.returncode, 64)
+            self.assertIn("run it as root, or without --limits", ended.stderr)
+            self.skipTest("needs root")
+        unable = re.search("swap is on already|no memory controller|choose a folder on a local disk"
+                           "|its own control group has a limit|cannot (make|write)", ended.stderr)
+        if unable:
+            self.skipTest(unable[0])
+        self.assertEqual(ended.returncode, 0, ended.stderr)
+        self.assertNotIn(str(folder), pathlib.Path("/proc/swaps").read_text())
+        self.assertFalse((folder / "swap").exists())
+        cells = {(cell["kind"], cell["rung"], cell["pressure"]): cell
+                 for cell in read_cells(folder)}
+        legacy = cells["limited", "legacy", "5"]
+        limit = int(legacy["limit_bytes"])
+        self.assertGreater(int(legacy["peak_swap_bytes"]), 0)
+        self.assertLessEqual(int(legacy["peak_usage_bytes"]), limit)
+        for rung in ("auto", "paged_spill"):
+            cell = cells["limited", rung, "5"]
+            self.assertLess(int(cell["memory_bytes"]), limit)
+            self.assertGreater(int(cell["extent_bytes_written"]), 0)
+            self.assertEqual(cell["void"], "")
+        self.assertGreater(float(cells["device", "sequential", ""]["write_bytes_per_s"]), 0)
+        self.assertEqual(len({cell["digest"] for cell in cells.values()} - {""}), 1)
+        self.assertIn("pressure = (peak swap + peak working set of legacy) / limit", ended.stdout)
+        self.assertIn("span, legacy on swap / auto", ended.stdout)
+
+    def test_hydrate_beside_duckdb(self):
+        folder = self.folder / "peer"
+        flags = ["--scale-factor", "0.01", "--trials", "1", "--out", folder, "--duckdb-python"]
+        refused = weir("bench", "hydrate", *flags, "/no/such/python")
+        self.assertEqual(refused.returncode, 1, refused.stderr)
+        self.assertIn("name another with --duckdb-python", refused.stderr)
+        ended = weir("bench", "hydrate", *flags, PYTHON)
+        self.assertEqual(ended.returncode, 0, ended.stderr)
+        cells = read_cells(folder)
+        self.assertEqual([cell["rung"] for cell in cells], ["auto", "duckdb"] * 4)
+        self.assertTrue(all(float(cell["span_s"]) > 0 for cell in cells))
+        self.assertEqual({cell["objects"] for cell in cells},
+                         {"lineitem (l_orderkey, l_linenumber)", "lineitem (l_partkey, l_suppkey)"})
+        self.assertIn("in 1/4 of its bytes: span, auto / DuckDB", ended.stdout)
+
+    def test_hydrate_sweeps_a_setting(self):
+        folder = self.folder / "sweep"
+        flags = ["--scale-factor", "0.05", "--trials", "1", "--sweep", "codec", "--out", folder]
+        ended = weir("bench", "hydrate", *flags)
+        self.assertEqual(ended.returncode, 0, ended.stderr)
+        cells = read_cells(folder)
+        self.assertEqual([(cell["rung"], cell["compress_min_depth"]) for cell in cells],
+                         [("legacy", ""), ("auto", "255"), ("auto", "0"), ("paged_spill", ""),
+                          ("paged_lz4", "")])
+        self.assertEqual(len({cell["digest"] for cell in cells}), 1)
+        self.assertIn("span, auto compressing / not", ended.stdout)
+
+    def test_hydrate_refuses_what_would_change_its_figures(self):
+        stray = weir("bench", "hydrate", "--out", self.folder / "stray", MALLOC_ARENA_MAX="1")
+        self.assertEqual(stray.returncode, 64)
+        self.assertIn("MALLOC_ARENA_MAX is set and would change what is measured", stray.stderr)
+        unheeded = weir("bench", "hydrate", "--sweep", "eager", "--rungs", "auto")
+        self.assertEqual(unheeded.returncode, 64)
+        self.assertIn("--rungs", unheeded.stderr)
+
     def test_report_shows_every_rung_and_target(self):
         shown = weir("bench", "report", self.folder)
         self.assertEqual(shown.returncode, 0, shown.stderr)
@@ -173,4 +248,5 @@ class Bench(unittest.TestCase):
 
 if __name__ == "__main__":
     WEIR = os.path.abspath(sys.argv.pop(1))
+    PYTHON = os.path.abspath(sys.argv.pop(1))
     unittest.main()

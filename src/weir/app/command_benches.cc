@@ -16,6 +16,7 @@
 #include "weir/experiment/extract_cells.h"
 #include "weir/experiment/hydrate_cells.h"
 #include "weir/experiment/report.h"
+#include "weir/experiment/sweep_cells.h"
 #include "weir/experiment/throttle_cells.h"
 
 namespace weir::app {
@@ -86,7 +87,8 @@ Status MeasureAndReport(const LadderFlags& flags, const std::vector<Group>& grou
   };
   WEIR_DO(experiment::RunLadder(groups, flags.trials, store, shown, workshop.stop));
   WEIR_DO(workshop.files.Remove(scratch));
-  const Measurements mine = OfGroups(store.measurements(), groups);
+  Measurements mine = OfGroups(store.measurements(), groups);
+  WEIR_TRY(mine.objects, experiment::ReadObjects(workshop.files, folder));
   WEIR_DO(experiment::WriteReport(workshop.files, folder, mine));
   if (!flags.json) std::fputs(experiment::ReportText(mine).c_str(), stdout);
   return Ok();
@@ -216,10 +218,56 @@ Status RunHydrateLadder(const LadderFlags& flags, const experiment::HydrateOptio
   WEIR_TRY(const std::string folder, experiment::MakeBenchFolder(workshop.files, flags.folder));
   WEIR_TRY(auto store,
            experiment::CellStore::Open(workshop.files, folder, experiment::ThisOrigin()));
-  const experiment::HydrateBench bench{folder, sys::JoinPath(folder, "scratch"), workshop.files,
-                                       workshop.clock, workshop.stop};
-  const std::vector<Group> groups = experiment::HydrateGroups(ladder, bench);
+  const experiment::HydrateBench bench{folder,         sys::JoinPath(folder, "scratch"),
+                                       workshop.files, workshop.clock,
+                                       workshop.stop,  store};
+  WEIR_TRY(const std::vector<Group> groups, experiment::HydrateGroups(ladder, bench));
   return MeasureAndReport(flags, groups, folder, bench.scratch, store, workshop);
+}
+
+// What all hydrate ladders build, and how.
+void AddHydrateFlags(CLI::App* command, experiment::HydrateOptions& ladder, std::string& order) {
+  command->add_option("--scale-factor", ladder.scale_factor, "Of TPC-H")
+      ->check(CLI::Range(0.001, 1000.0))->capture_default_str();
+  command->add_option("--order", order, "Of the snapshot's rows: shuffled or generated")
+      ->check(CLI::IsMember({"shuffled", "generated"}))->capture_default_str();
+  command->add_option("--workers", ladder.workers, "Threads of each")
+      ->check(CLI::Range(1, 64))->capture_default_str();
+  command->add_option("--concurrency", ladder.concurrency, "Objects at a time; 0: what fits")
+      ->check(CLI::Range(0, 1000))->capture_default_str();
+  command->add_option("--probe-sorted", ladder.probes.sorted,
+                      "Probes of every index afterwards, in the order of its keys")
+      ->check(CLI::Range(int64_t{0}, int64_t{1'000'000'000}))->capture_default_str();
+  command->add_option("--probe-random", ladder.probes.random, "The same in a random order")
+      ->check(CLI::Range(int64_t{0}, int64_t{1'000'000'000}))->capture_default_str();
+}
+
+// Which ladders, and their rungs. A flag that a ladder would not heed is refused beside it.
+void AddHydrateLadders(CLI::App* command, experiment::HydrateOptions& ladder) {
+  CLI::Option* const rungs =
+      command
+          ->add_option("--rungs", ladder.rungs,
+                       "Batchers, divided by commas; else those that the targets name")
+          ->delimiter(',')
+          ->check(CLI::IsMember({"legacy", "auto", "paged", "paged_malloc", "paged_spill",
+                                 "paged_lz4", "paged_pageout"}));
+  CLI::Option* const pressures =
+      command
+          ->add_option("--pressures", ladder.pressures,
+                       "Bytes of all indexes / --memory, divided by commas; 0: no bound")
+          ->delimiter(',')->check(CLI::Range(0.0, 1000.0))->capture_default_str();
+  command->add_option("--limits", ladder.limits,
+                      "Instead: working set of legacy / memory of a control group with swap, "
+                      "divided by commas; needs root")
+      ->delimiter(',')->check(CLI::Range(1.0, 1000.0))->excludes(pressures);
+  command->add_option("--duckdb-python", ladder.duckdb_python,
+                      "Instead: beside DuckDB, which this Python interpreter can import")
+      ->type_name("PATH")->check(NotEmpty())->excludes(pressures)->excludes(rungs);
+  command->add_option("--sweep", ladder.sweeps,
+                      "Instead: settings of the pool, divided by commas: threads, eager, codec, "
+                      "fraction, malloc")
+      ->delimiter(',')->check(CLI::IsMember(experiment::SweepNames()))
+      ->excludes(pressures)->excludes(rungs);
 }
 
 void AddHydrateLadder(CLI::App* bench, Action& action) {
@@ -232,23 +280,8 @@ void AddHydrateLadder(CLI::App* bench, Action& action) {
       bench->add_subcommand("hydrate", "The 18 indexes of TPC-H, by batcher and memory");
   const auto options = std::make_shared<Options>();
   AddOutputFlags(command, options->flags);
-  command->add_option("--scale-factor", options->ladder.scale_factor, "Of TPC-H")
-      ->check(CLI::Range(0.001, 1000.0))->capture_default_str();
-  command->add_option("--order", options->order, "Of the snapshot's rows: shuffled or generated")
-      ->check(CLI::IsMember({"shuffled", "generated"}))->capture_default_str();
-  command->add_option("--rungs", options->ladder.rungs, "Batchers, divided by commas")
-      ->delimiter(',')
-      ->check(CLI::IsMember({"legacy", "auto", "paged", "paged_spill", "paged_lz4"}))
-      ->capture_default_str();
-  command->add_option("--pressures", options->ladder.pressures,
-                      "Bytes of all indexes / --memory, divided by commas; 0: no bound")
-      ->delimiter(',')->check(CLI::Range(0.0, 1000.0))->capture_default_str();
-  command->add_option("--workers", options->ladder.workers, "Threads of each")
-      ->check(CLI::Range(1, 64))->capture_default_str();
-  command
-      ->add_option("--concurrency", options->ladder.concurrency,
-                   "Objects at a time; 0: what fits")
-      ->check(CLI::Range(0, 1000))->capture_default_str();
+  AddHydrateFlags(command, options->ladder, options->order);
+  AddHydrateLadders(command, options->ladder);
   command->callback([options, &action] {
     action = [options] {
       options->ladder.shuffled = options->order == "shuffled";

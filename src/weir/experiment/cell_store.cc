@@ -112,6 +112,7 @@ Result<Measurements> ReadMeasurements(sys::Files& files, const std::string& fold
   const std::string settings_path = sys::JoinPath(folder, kSettingsName);
   WEIR_TRY(const std::string settings, files.Read(settings_path, kLimitBytes));
   WEIR_DO(ReadSettings(settings, measurements), "{}", folder);
+  WEIR_TRY(measurements.objects, ReadObjects(files, folder));
   return measurements;
 }
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "weir/experiment/cell.h"
+#include "weir/experiment/object_times.h"
 #include "weir/sys/files.h"
 
 namespace weir::experiment {
@@ -43,9 +44,11 @@ struct Measurements {
   Origin origin;
   std::map<std::string, Settings> settings;  ///< By their hash.
   std::vector<Cell> cells;                   ///< In the order in which they ended.
+  std::vector<RecordedObject> objects;       ///< Of the cells of hydrate ladders.
 };
 
-/// Errors: kNotFound when no bench wrote to `folder`; kCorrupt and kInvalid as ParseCells.
+/// Errors: kNotFound when no bench wrote to `folder`; kCorrupt and kInvalid as ParseCells;
+///         kCorrupt as ReadObjects.
 Result<Measurements> ReadMeasurements(sys::Files& files, const std::string& folder);
 
 /// A bench folder being written to.

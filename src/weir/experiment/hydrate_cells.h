@@ -1,39 +1,22 @@
 #pragma once
-// The hydrate ladder: what building the 18 indexes of TPC-H costs, by batcher and memory.
-#include <string>
+// The hydrate ladders: what building indexes over TPC-H costs, by batcher, memory and settings.
 #include <vector>
 
-#include "weir/experiment/ladder.h"
+#include "weir/experiment/hydrate_bench.h"
 #include "weir/experiment/rung_cells.h"
-#include "weir/sys/clock.h"
-#include "weir/sys/files.h"
 
 namespace weir::experiment {
 
-struct HydrateOptions {
-  double scale_factor = 1;
-  bool shuffled = true;  ///< Rows of the snapshot in a random order, not by their keys.
-  std::vector<std::string> rungs = {"legacy", "auto"};  ///< Values of weir hydrate --batcher.
-  /// Bytes of all indexes divided by --memory; 0: no bound. Legacy knows none: only its 0 counts.
-  std::vector<double> pressures = {0};
-  int workers = 2;
-  int concurrency = 1;
-};
+/// All ladders that the options ask for: limited, the peer, sweeps; with none of these the 18
+/// indexes at some pressures. `weir hydrate` runs on a snapshot in Parquet that was written before,
+/// a process for each cell; each ladder is one group, so that its rungs take turns. Writes
+/// objects.csv beside the cells.
+///
+/// Errors: kUsage when a setting of the environment would change what is measured, or a limit needs
+///         what this process does not have; kNotFound without the peer.
+Result<std::vector<Group>> HydrateGroups(const HydrateOptions& options, const HydrateBench& bench);
 
-/// What the cells need from around them; must outlive the groups.
-struct HydrateBench {
-  std::string folder;   ///< Where the snapshot is kept, for another run to find.
-  std::string scratch;  ///< Where programs run.
-  sys::Files& files;
-  sys::Clock& clock;
-  const sys::Stop& stop;
-};
-
-/// `weir hydrate` on a snapshot in Parquet that was written before, a process for each cell; one
-/// group, so that rungs and pressures take turns. Writes objects.csv beside the cells.
-std::vector<Group> HydrateGroups(const HydrateOptions& options, const HydrateBench& bench);
-
-/// What auto must reach beside legacy, within its memory, with the same indexes.
+/// What the ladders of which there are cells must reach.
 std::vector<TargetLine> HydrateTargets(const Measurements& measurements);
 
 }  // namespace weir::experiment

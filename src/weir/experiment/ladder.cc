@@ -44,7 +44,8 @@ Status RunGroup(const Group& group, int trials, CellStore& store, const CellShow
 }  // namespace
 
 std::string Variant::name() const {
-  return fmt::format("{} {}", parameters.Text("kind"), parameters.Text("rung"));
+  const std::string name = fmt::format("{} {}", parameters.Text("kind"), parameters.Text("rung"));
+  return detail.empty() ? name : name + " " + detail;
 }
 
 Settings Variant::AllSettings() const {

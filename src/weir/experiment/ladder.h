@@ -14,11 +14,12 @@ namespace weir::experiment {
 struct Variant {
   Cell parameters;       ///< Its values of the shared keys: ladder, rung, kind, rows, ...
   Settings settings;     ///< What else determines the cell; the parameters are added.
+  std::string detail;     ///< What tells it from others of its kind and rung: "at pressure 4".
   bool is_floor = false;  ///< The others of its group are compared with it, trial by trial.
   /// Measures once, for this trial; gives values of other keys.
   std::function<Result<Cell>(int trial)> measure;
 
-  std::string name() const;     ///< "content_items raw_copy".
+  std::string name() const;     ///< "content_items raw_copy", "indexes auto at pressure 4".
   Settings AllSettings() const;
 };
 

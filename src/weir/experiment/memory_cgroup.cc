@@ -128,10 +128,10 @@ std::string MemoryCgroup::procs_path() const { return sys::JoinPath(folder_, "cg
 MemoryUse MemoryCgroup::peaks() {
   const MemoryUse now = ReadMemoryUse(folder_, version_);
   const bool v1 = version_ == CgroupVersion::kV1;
-  const int64_t kernels = NumberIn(TextOf(folder_, v1 ? "memory.max_usage_in_bytes" : "memory.peak"));
+  const std::string kernels = TextOf(folder_, v1 ? "memory.max_usage_in_bytes" : "memory.peak");
   const std::lock_guard lock(mutex_);
   peaks_ = Highest(peaks_, now);
-  peaks_.usage = std::max(peaks_.usage, kernels);
+  peaks_.usage = std::max(peaks_.usage, NumberIn(kernels));
   return peaks_;
 }
 

@@ -16,7 +16,8 @@ TEST(MemoryCgroup, ReadsWhatBothKindsOfKernelsTell) {
   const test::TempFolder v1;
   v1.Write("memory.usage_in_bytes", "1000\n");
   v1.Write("memory.stat",
-           "cache 7\nswap 1\ntotal_cache 9\ntotal_rss 600\ntotal_swap 50\ntotal_inactive_file 300\n");
+           "cache 7\nswap 1\ntotal_cache 9\ntotal_rss 600\ntotal_swap 50\n"
+           "total_inactive_file 300\n");
   const test::TempFolder v2;
   v2.Write("memory.current", "1000\n");
   v2.Write("memory.swap.current", "50\n");
@@ -59,7 +60,8 @@ TEST(MemoryCgroup, HoldsAChildToItsLimitAndTheRestGoesToSwap) {
     auto swap = SwapFile::Make(path, 160 * kMiB);
     if (!swap.ok()) GTEST_SKIP() << swap.error().message;
     ChildCommand command;
-    command.argv = {"/bin/sh", "-c", "head -c 96M /dev/zero | tail -n 1 | wc -c"};  // tail keeps it.
+    // tail keeps all of it.
+    command.argv = {"/bin/sh", "-c", "head -c 96M /dev/zero | tail -n 1 | wc -c"};
     command.folder = folder.path();
     command.group_path = group.value()->procs_path();
     const auto run = RunChild(command, clock, never);

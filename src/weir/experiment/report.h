@@ -17,15 +17,22 @@ struct ReportColumn {
   int decimals = 0;
 };
 
+/// Columns that are shown side by side.
+struct ReportTable {
+  std::string_view name;  ///< Added to the title; empty for a ladder with one table.
+  std::vector<ReportColumn> columns;
+};
+
 /// How the cells of a ladder are shown. A new ladder adds one line to the list in report.cc.
 struct LadderReport {
   std::string_view ladder;
-  std::vector<ReportColumn> columns;
+  std::vector<ReportColumn> identity;  ///< Columns of every table: what tells the rungs apart.
+  std::vector<ReportTable> tables;
   std::vector<TargetLine> (*targets)(const Measurements& measurements);
 };
 
-/// For each ladder a table per kind, `median [lowest–highest]` of the trials, columns that no cell
-/// has left out; then its targets; then where and under which settings it was measured.
+/// For each ladder its tables per kind, `median [lowest–highest]` of the trials, columns that no
+/// cell has left out; then its targets; then where and under which settings it was measured.
 std::string ReportText(const Measurements& measurements);
 /// The same in Markdown, with the picture report.svg.
 std::string ReportMarkdown(const Measurements& measurements);

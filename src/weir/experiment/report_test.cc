@@ -33,7 +33,7 @@ Cell Trial(double wall_s, int64_t peak_mib) {
 }
 
 Measurements Example() {
-  Measurements all{{"weir 0.1.0 (abc)", "a machine"}, {}, {}};
+  Measurements all{{"weir 0.1.0 (abc)", "a machine"}, {}, {}, {}};
   AddRung(all, Parameters("content_items", "raw_copy", 2'000), "psql",
           {Trial(10, 8), Trial(12, 8), Trial(11, 9)});
   AddRung(all, Parameters("content_items", "weir_fast", 2'000), "weir fast",
@@ -129,7 +129,7 @@ TEST(Report, EqualDigestsPassAndOthersMiss) {
 
 TEST(Compare, GivesRatiosOfMediansAndNamesWhatIsAlone) {
   const Measurements a = Example();
-  Measurements b{{"weir 0.2.0 (def)", "a machine"}, {}, {}};
+  Measurements b{{"weir 0.2.0 (def)", "a machine"}, {}, {}, {}};
   AddRung(b, Parameters("content_items", "weir_fast", 2'000), "weir fast",
           {Trial(6.5, 41), Trial(6, 40), Trial(9, 40)});
   AddRung(b, Parameters("wide_value", "weir_fast", 9), "weir fast", {Trial(1, 1)});

@@ -51,4 +51,35 @@ const RungCells* FindRung(const std::vector<RungCells>& rungs, std::string_view 
   return last;
 }
 
+Rungs Select(const Rungs& rungs,
+             std::initializer_list<std::pair<std::string_view, std::string_view>> texts) {
+  Rungs selected;
+  for (const RungCells* rung : rungs) {
+    const bool fits = std::all_of(texts.begin(), texts.end(), [&](const auto& text) {
+      return rung->Text(text.first) == text.second;
+    });
+    if (fits) selected.push_back(rung);
+  }
+  return selected;
+}
+
+const RungCells* First(const Rungs& rungs) { return rungs.empty() ? nullptr : rungs.front(); }
+
+std::vector<Rungs> GroupBy(const Rungs& rungs, std::initializer_list<std::string_view> keys) {
+  std::vector<Rungs> groups;
+  for (const RungCells* rung : rungs) {
+    const auto same = std::find_if(groups.begin(), groups.end(), [&](const Rungs& group) {
+      return std::all_of(keys.begin(), keys.end(), [&](std::string_view key) {
+        return group.front()->Text(key) == rung->Text(key);
+      });
+    });
+    if (same != groups.end()) {
+      same->push_back(rung);
+    } else {
+      groups.push_back({rung});
+    }
+  }
+  return groups;
+}
+
 }  // namespace weir::experiment

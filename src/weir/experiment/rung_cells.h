@@ -1,8 +1,10 @@
 #pragma once
 // RungCells: the trials of one rung, and what they say together.
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "weir/experiment/cell_store.h"
@@ -36,12 +38,22 @@ std::vector<RungCells> CellsByRung(const Measurements& measurements);
 const RungCells* FindRung(const std::vector<RungCells>& rungs, std::string_view ladder,
                           std::string_view kind, std::string_view rung);
 
+using Rungs = std::vector<const RungCells*>;
+
+/// Those whose cells have all these texts, {"kind", "indexes"}; in their order.
+Rungs Select(const Rungs& rungs,
+             std::initializer_list<std::pair<std::string_view, std::string_view>> texts);
+/// The first of them; nullptr when there is none.
+const RungCells* First(const Rungs& rungs);
+/// Those together that have the same texts under all these keys, in the order of their first.
+std::vector<Rungs> GroupBy(const Rungs& rungs, std::initializer_list<std::string_view> keys);
+
 /// One line of a ladder's requirements.
 struct TargetLine {
   std::string measure;   ///< What is measured.
   std::string measured;  ///< Empty when it was not.
   std::string target;
-  std::string verdict;   ///< "pass", "miss", "not measured".
+  std::string verdict;   ///< "pass", "miss", "not measured", "void"; empty when there is no limit.
 };
 
 }  // namespace weir::experiment

@@ -38,8 +38,8 @@ Error FromErrno(int number, const std::string& path, std::string_view doing) {
                 std::strerror(number));
   }
   return Fail(Code::kInvalid,
-              "cannot {} swap file '{}': {}; choose a folder on a local disk with ext4 or xfs", doing,
-              path, std::strerror(number));
+              "cannot {} swap file '{}': {}; choose a folder on a local disk with ext4 or xfs",
+              doing, path, std::strerror(number));
 }
 
 // Makes the file, with all its blocks, and its header.
@@ -92,8 +92,8 @@ Status SwapFile::RemoveStale(const std::string& path) {
   if (access(path.c_str(), F_OK) != 0) return Ok();
   // EINVAL: it is not on.
   if (swapoff(path.c_str()) != 0 && errno != EINVAL) {
-    return Fail(Code::kInvalid, "cannot turn off swap file '{}': {}; turn it off with swapoff", path,
-                std::strerror(errno));
+    return Fail(Code::kInvalid, "cannot turn off swap file '{}': {}; turn it off with swapoff",
+                path, std::strerror(errno));
   }
   if (unlink(path.c_str()) != 0) return FromErrno(errno, path, "remove");
   return Ok();

@@ -97,7 +97,8 @@ Error Explain(const Failure& failure, const ChildOptions& options) {
   const char* why = std::strerror(failure.number);
   switch (failure.stage) {
     case Stage::kGroup:
-      return Fail(Code::kInvalid, "cannot join the control group of '{}': {}; root is needed for it",
+      return Fail(Code::kInvalid,
+                  "cannot join the control group of '{}': {}; root is needed for it",
                   options.group_path, why);
     case Stage::kUser:
       return Fail(Code::kInvalid, "cannot become {}: {}; root is needed for it", who, why);

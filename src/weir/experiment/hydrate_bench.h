@@ -1,0 +1,46 @@
+#pragma once
+// HydrateBench: what all hydrate ladders are told, and what they need from around them.
+#include <string>
+#include <vector>
+
+#include "weir/experiment/cell_store.h"
+#include "weir/experiment/ladder.h"
+#include "weir/sys/clock.h"
+#include "weir/sys/files.h"
+#include "weir/sys/stop.h"
+
+namespace weir::experiment {
+
+/// Probes of every index afterwards, so that nobody wins by postponing work; 0: none.
+struct ProbeCounts {
+  int64_t sorted = 0;
+  int64_t random = 0;
+};
+
+struct HydrateOptions {
+  double scale_factor = 1;
+  bool shuffled = true;  ///< Rows of the snapshot in a random order, not by their keys.
+  int workers = 2;
+  int concurrency = 1;   ///< Objects that hydrate at a time; 0: what fits.
+  ProbeCounts probes;
+  /// Values of weir hydrate --batcher; none: those that the targets name.
+  std::vector<std::string> rungs;
+  /// Bytes of all indexes / --memory; 0: no bound. Rungs that know no bound have only their 0.
+  std::vector<double> pressures = {0, 0.9, 4, 8, 16};
+  /// Working set of legacy / memory of a control group with swap on. Needs root.
+  std::vector<double> limits;
+  std::string duckdb_python;        ///< An interpreter with the module duckdb; empty: no peer.
+  std::vector<std::string> sweeps;  ///< Of SweepNames().
+};
+
+/// Must outlive the groups.
+struct HydrateBench {
+  std::string folder;   ///< Where the snapshot is kept, for another run to find.
+  std::string scratch;  ///< Where programs run and spill.
+  sys::Files& files;
+  sys::Clock& clock;
+  const sys::Stop& stop;
+  const CellStore& store;  ///< Where the cells go; some need to know what others gave.
+};
+
+}  // namespace weir::experiment

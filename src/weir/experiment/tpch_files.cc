@@ -1,0 +1,61 @@
+#include "weir/experiment/tpch_files.h"
+
+#include <algorithm>
+
+#include "weir/base/units.h"
+#include "weir/experiment/sql.h"
+#include "weir/feed/parquet_source.h"
+#include "weir/feed/tpch_snapshot.h"
+
+namespace weir::experiment {
+namespace {
+
+// The tables that the indexes are on, a name for each index.
+std::vector<std::string> TablesOfIndexes() {
+  std::vector<std::string> tables;
+  const std::string_view sql = sql::kTpchIndexes;
+  for (size_t at = sql.find(" ON "); at != sql.npos; at = sql.find(" ON ", at + 1)) {
+    const std::string_view rest = sql.substr(at + 4);
+    tables.emplace_back(rest.substr(0, rest.find(' ')));
+  }
+  return tables;
+}
+
+}  // namespace
+
+Status TpchFiles::Prepare() {
+  mem::Budget budget("snapshot", mem::kUnlimited);
+  mem::BlockAllocator blocks(budget, 16 * kMiB);
+  const std::string whole = sys::JoinPath(folder(), "whole");
+  if (!bench_.files.Exists(whole)) {
+    const feed::TpchGenerator generator(scale_factor_, kTpchSeed);
+    const auto order = shuffled_ ? feed::RowOrder::kShuffled : feed::RowOrder::kGenerated;
+    WEIR_DO(feed::WriteTpchSnapshot(generator, order, kTpchSeed, bench_.files, folder(), blocks));
+    WEIR_DO(bench_.files.WriteWhole(whole, ""));
+  }
+  WEIR_TRY(const auto source, feed::OpenParquetSource(bench_.files, folder(), blocks));
+  index_bytes_ = 0;
+  for (const std::string& table : TablesOfIndexes()) {
+    index_bytes_ += source->Find(table)->value_bytes();
+  }
+  lineitem_bytes_ = source->Find("lineitem")->value_bytes();
+  return bench_.files.MakeFolder(bench_.scratch);
+}
+
+std::string TpchFiles::folder() const {
+  return sys::JoinPath(bench_.folder, fmt::format("tpch-{}-{}", scale_factor_,
+                                                  shuffled_ ? "shuffled" : "generated"));
+}
+
+Result<std::string> TpchFiles::WriteSql(std::string_view name, std::string_view statements) const {
+  std::string path = sys::JoinPath(bench_.scratch, name);
+  WEIR_DO(bench_.files.ReplaceWhole(
+      path, fmt::format("CREATE SOURCE tpch FROM PARQUET '{}';\n{}", folder(), statements)));
+  return path;
+}
+
+int64_t MemoryAt(int64_t bytes, double pressure) {
+  return std::max(kLeastMemoryBytes, static_cast<int64_t>(static_cast<double>(bytes) / pressure));
+}
+
+}  // namespace weir::experiment

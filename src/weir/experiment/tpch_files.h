@@ -1,0 +1,47 @@
+#pragma once
+// TpchFiles: the snapshot that hydrate ladders read, and SQL files over it.
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "weir/experiment/hydrate_bench.h"
+
+namespace weir::experiment {
+
+/// The seed of all rows, and of their order when shuffled.
+inline constexpr uint64_t kTpchSeed = 1;
+/// The least --memory that anything is measured with.
+inline constexpr int64_t kLeastMemoryBytes = int64_t{128} << 20;
+
+/// The tables of TPC-H in Parquet, written once and kept in the bench folder.
+///
+/// Threads: one.
+class TpchFiles {
+ public:
+  TpchFiles(const HydrateOptions& options, const HydrateBench& bench)
+      : scale_factor_(options.scale_factor), shuffled_(options.shuffled), bench_(bench) {}
+
+  /// Writes what is not there, and measures it.
+  /// Errors: of feed::WriteTpchSnapshot and feed::OpenParquetSource.
+  Status Prepare();
+
+  std::string folder() const;
+  /// Writes `statements` over the source `tpch` to a file in the scratch folder; gives its path.
+  Result<std::string> WriteSql(std::string_view name, std::string_view statements) const;
+
+  /// The bytes of all 18 indexes, or of one on lineitem. Requires: Prepare().
+  int64_t index_bytes() const { return index_bytes_; }
+  int64_t lineitem_bytes() const { return lineitem_bytes_; }
+
+ private:
+  const double scale_factor_;
+  const bool shuffled_;
+  const HydrateBench& bench_;
+  int64_t index_bytes_ = 0;
+  int64_t lineitem_bytes_ = 0;
+};
+
+/// What --memory is at a pressure above 0: bytes / pressure, and kLeastMemoryBytes at least.
+int64_t MemoryAt(int64_t bytes, double pressure);
+
+}  // namespace weir::experiment
