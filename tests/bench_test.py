@@ -153,8 +153,9 @@ class Bench(unittest.TestCase):
             self.assertEqual(ended.returncode, 64)
             self.assertIn("run it as root, or without --limits", ended.stderr)
             self.skipTest("needs root")
-        unable = re.search("swap is on already|no memory controller|choose a folder on a local disk"
-                           "|its own control group has a limit|cannot (make|write)", ended.stderr)
+        unable = re.search("swap is on already|no memory controller|a container may lack the right"
+                           "|choose a folder on a local disk|its own control group has a limit"
+                           "|cannot (make|write)", ended.stderr)
         if unable:
             self.skipTest(unable[0])
         self.assertEqual(ended.returncode, 0, ended.stderr)

@@ -10,7 +10,10 @@ namespace weir::experiment {
 namespace {
 
 std::string NameOf(const RungCells& rung) {
-  return fmt::format("{} {} {}", rung.Text("ladder"), rung.Text("kind"), rung.Text("rung"));
+  const std::string name =
+      fmt::format("{} {} {}", rung.Text("ladder"), rung.Text("kind"), rung.Text("rung"));
+  const std::string detail = DetailOf(rung);
+  return detail.empty() ? name : name + " " + detail;
 }
 
 const RungCells* SameSettings(const std::vector<RungCells>& rungs, const RungCells& like) {

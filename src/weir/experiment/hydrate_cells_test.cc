@@ -5,6 +5,7 @@
 #include "weir/experiment/device_rate.h"
 #include "weir/experiment/limited_cells.h"
 #include "weir/experiment/stray_settings.h"
+#include "weir/experiment/warm_up.h"
 
 namespace weir::experiment {
 namespace {
@@ -193,6 +194,13 @@ TEST(DeviceRate, IsOfWhatWasWrittenAndReadBack) {
   EXPECT_GT(rate.value().write_bytes_per_s, 0);
   EXPECT_GT(rate.value().read_bytes_per_s, 0);
   EXPECT_FALSE(MeasureDeviceRate("/no/such/folder", kMiB, clock).ok());
+}
+
+TEST(WarmUp, ReadsFilesAndNamesThoseThatAreNotThere) {
+  const test::TempFolder folder;
+  EXPECT_TRUE(ReadThrough(folder.Write("part", "bytes")).ok());
+  EXPECT_EQ(ReadThrough(folder.Path("none")).error().code, Code::kNotFound);
+  TouchMemory(kMiB);
 }
 
 }  // namespace

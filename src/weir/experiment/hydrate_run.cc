@@ -53,12 +53,12 @@ constexpr KeyPair kWaits[] = {
     {"fault", "wait_fault_s"},
 };
 
-// Takes over those keys that are there.
+// Takes over those keys that are there and have a value.
 template <typename Number>
 void Take(const json& printed, std::span<const KeyPair> keys, Cell& cell) {
   for (const KeyPair& key : keys) {
     const auto found = printed.find(key.printed);
-    if (found != printed.end()) cell.Set(key.cell, found->get<Number>());
+    if (found != printed.end() && !found->is_null()) cell.Set(key.cell, found->get<Number>());
   }
 }
 

@@ -24,8 +24,6 @@ constexpr int64_t kProbeBytes = kGiB;
 constexpr double kSwapShare = 1.5;
 constexpr int64_t kLeastSwapBytes = 256 * kMiB;
 
-std::string SwapPath(const HydrateBench& bench) { return sys::JoinPath(bench.folder, "swap"); }
-
 Variant DeviceVariant(const HydrateOptions& options, const HydrateBench& bench) {
   Variant variant;
   variant.parameters = HydrateParameters(options, "device", "sequential");
@@ -162,6 +160,8 @@ void AddLinesAt(const Limited& limited, const std::string& pressure,
 
 }  // namespace
 
+std::string SwapPath(const HydrateBench& bench) { return sys::JoinPath(bench.folder, "swap"); }
+
 int64_t WorkingSetBytes(const Cell& cell) {
   return static_cast<int64_t>(cell.Number("peak_working_set_bytes").value_or(0) +
                               cell.Number("peak_swap_bytes").value_or(0));
@@ -178,7 +178,6 @@ int64_t MemoryWithin(int64_t limit_bytes) {
 
 Result<Group> LimitedGroup(const HydrateOptions& options, const HydrateBench& bench,
                            const std::shared_ptr<TpchFiles>& files) {
-  WEIR_DO(SwapFile::RemoveStale(SwapPath(bench)));
   WEIR_DO(CheckLimitPlace(ThisLimitPlace()));
   std::vector<std::string> rungs = options.rungs;
   if (rungs.empty()) rungs = {"legacy", "auto", "paged_spill", "paged_lz4", "paged_pageout"};

@@ -2,6 +2,7 @@
 // The limited ladder: the 18 indexes in a control group that holds a part of what legacy works in,
 // with swap for the rest.
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "weir/experiment/hydrate_bench.h"
@@ -22,6 +23,9 @@ int64_t LimitAt(int64_t working_set_bytes, double pressure);
 /// page tables (2 MiB per GiB), stacks, requests to the disk, and the page cache of what is being
 /// read, which is reclaimed, but only while there is some to reclaim.
 int64_t MemoryWithin(int64_t limit_bytes);
+
+/// The swap of limited cells, in the bench folder.
+std::string SwapPath(const HydrateBench& bench);
 
 /// First legacy and auto without a limit, each in a group of its own, then at every limit the rungs
 /// (legacy, auto, paged_spill, paged_lz4, paged_pageout where none are named), and a probe of the

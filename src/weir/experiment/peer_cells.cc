@@ -66,10 +66,14 @@ Result<std::string> DuckDbVersion(const HydrateBench& bench, const std::string& 
   return version;
 }
 
-Result<Cell> ReadDriverOutput(const std::string& output) {
+Result<Cell> ReadDriverOutput(const std::string& output, int64_t rows) {
   const auto printed = nlohmann::json::parse(output, nullptr, false);
   if (!printed.is_object() || !printed.contains("seconds") || !printed.contains("rows")) {
     return Fail(Code::kCorrupt, "DuckDB's driver printed '{}'", output.substr(0, 80));
+  }
+  if (printed["rows"].get<int64_t>() != rows) {
+    return Fail(Code::kCorrupt, "DuckDB sorted {} rows of {}", printed["rows"].get<int64_t>(),
+                rows);
   }
   Cell cell;
   cell.Set("span_s", printed["seconds"].get<double>());
@@ -93,7 +97,7 @@ Result<Cell> RunDuckDb(const TpchFiles& files, const HydrateBench& bench, const 
   command.argv = {python, "-c", kDriver, database, path};
   command.folder = bench.scratch;
   WEIR_TRY(const ChildRun run, RunChild(command, bench.clock, bench.stop), "DuckDB");
-  WEIR_TRY(Cell cell, ReadDriverOutput(run.output));
+  WEIR_TRY(Cell cell, ReadDriverOutput(run.output, files.lineitem_rows()));
   WEIR_DO(bench.files.Remove(database));
   cell.Merge(run.AsCell()).Set("memory_bytes", memory_bytes);
   return cell;

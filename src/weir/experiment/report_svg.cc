@@ -6,7 +6,8 @@
 namespace weir::experiment {
 namespace {
 
-constexpr int kLabelWidth = 330;
+constexpr size_t kLabelWidth = 330;  // At least.
+constexpr size_t kLetterWidth = 7;   // Of most, at this size.
 constexpr int kBarWidth = 480;
 constexpr int kValueWidth = 190;
 constexpr int kLineHeight = 22;
@@ -26,6 +27,7 @@ std::string Escaped(const std::string& text) {
 std::string LabelOf(const RungCells& rung) {
   std::string label = rung.Text("kind") + " " + rung.Text("rung");
   if (!rung.Text("scenario").empty()) label += " " + rung.Text("scenario");
+  if (const std::string detail = DetailOf(rung); !detail.empty()) label += " " + detail;
   return label;
 }
 
@@ -42,19 +44,20 @@ double LongestLike(const std::vector<RungCells>& rungs, const RungCells& like) {
   return longest;
 }
 
-std::string BarOf(const RungCells& rung, const Spread& wall, double longest, int top) {
+std::string BarOf(const RungCells& rung, const Spread& wall, double longest, int label_width,
+                  int top) {
   const auto x = [&](double seconds) {
-    return kLabelWidth + (longest > 0 ? seconds / longest * kBarWidth : 0);
+    return label_width + (longest > 0 ? seconds / longest * kBarWidth : 0);
   };
   const int middle = top + kLineHeight / 2;
   const char* colour = rung.Text("rung") == "raw_copy" ? "#9aa5b1" : "#2f6f9f";
   std::string bar = fmt::format("<text x=\"{}\" y=\"{}\">{}</text>\n", kMargin, middle + 4,
                                 Escaped(LabelOf(rung)));
   bar += fmt::format("<rect x=\"{}\" y=\"{}\" width=\"{:.1f}\" height=\"{}\" fill=\"{}\"/>\n",
-                     kLabelWidth, top + 3, x(wall.median) - kLabelWidth, kLineHeight - 6, colour);
+                     label_width, top + 3, x(wall.median) - label_width, kLineHeight - 6, colour);
   bar += fmt::format("<line x1=\"{:.1f}\" x2=\"{:.1f}\" y1=\"{}\" y2=\"{}\" stroke=\"#111\"/>\n",
                      x(wall.low), x(wall.high), middle, middle);
-  bar += fmt::format("<text x=\"{}\" y=\"{}\">{} s</text>\n", kLabelWidth + kBarWidth + kMargin,
+  bar += fmt::format("<text x=\"{}\" y=\"{}\">{} s</text>\n", label_width + kBarWidth + kMargin,
                      middle + 4, ShowSpread(wall, 1, 2));
   return bar;
 }
@@ -63,15 +66,18 @@ std::string BarOf(const RungCells& rung, const Spread& wall, double longest, int
 
 std::string ReportSvg(const Measurements& measurements) {
   const std::vector<RungCells> rungs = CellsByRung(measurements);
+  size_t letters = 0;
+  for (const RungCells& rung : rungs) letters = std::max(letters, LabelOf(rung).size());
+  const auto label_width = static_cast<int>(std::max(kLabelWidth, letters * kLetterWidth));
   std::string bars;
   int top = kMargin;
   for (const RungCells& rung : rungs) {
     const auto wall = rung.Of("wall_s");
     if (!wall) continue;
-    bars += BarOf(rung, *wall, LongestLike(rungs, rung), top);
+    bars += BarOf(rung, *wall, LongestLike(rungs, rung), label_width, top);
     top += kLineHeight;
   }
-  const int width = kLabelWidth + kBarWidth + kValueWidth;
+  const int width = label_width + kBarWidth + kValueWidth;
   return fmt::format("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{}\" height=\"{}\" "
                      "font-family=\"sans-serif\" font-size=\"12\">\n"
                      "<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n{}</svg>\n",

@@ -51,6 +51,25 @@ const RungCells* FindRung(const std::vector<RungCells>& rungs, std::string_view 
   return last;
 }
 
+std::string DetailOf(const RungCells& rung) {
+  struct Part {
+    std::string_view key;
+    std::string_view before;
+    std::string_view after;
+  };
+  std::string detail;
+  for (const Part& part :
+       {Part{"pressure", "at ", ""}, Part{"workers", "", " workers"},
+        Part{"spill_threads", "", " spill threads"}, Part{"spill_handoff", "", ""},
+        Part{"eager_backing", "eager ", ""}, Part{"compress_min_depth", "compress from ", ""},
+        Part{"budget_fraction", "fraction ", ""}}) {
+    if (rung.Text(part.key).empty()) continue;
+    detail += fmt::format("{}{}{}{}", detail.empty() ? "" : ", ", part.before, rung.Text(part.key),
+                          part.after);
+  }
+  return detail;
+}
+
 Rungs Select(const Rungs& rungs,
              std::initializer_list<std::pair<std::string_view, std::string_view>> texts) {
   Rungs selected;

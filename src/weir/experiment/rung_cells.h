@@ -38,6 +38,9 @@ std::vector<RungCells> CellsByRung(const Measurements& measurements);
 const RungCells* FindRung(const std::vector<RungCells>& rungs, std::string_view ladder,
                           std::string_view kind, std::string_view rung);
 
+/// What tells a rung from others of its kind and name: "at 4, 8 workers, 2 spill threads, help".
+std::string DetailOf(const RungCells& rung);
+
 using Rungs = std::vector<const RungCells*>;
 
 /// Those whose cells have all these texts, {"kind", "indexes"}; in their order.

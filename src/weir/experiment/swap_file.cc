@@ -37,6 +37,10 @@ Error FromErrno(int number, const std::string& path, std::string_view doing) {
     return Fail(Code::kExhausted, "cannot {} swap file '{}': {}; free space there", doing, path,
                 std::strerror(number));
   }
+  if (number == EPERM) {
+    return Fail(Code::kInvalid, "cannot {} swap file '{}': {}; a container may lack the right: run "
+                                "it outside", doing, path, std::strerror(number));
+  }
   return Fail(Code::kInvalid,
               "cannot {} swap file '{}': {}; choose a folder on a local disk with ext4 or xfs",
               doing, path, std::strerror(number));

@@ -20,7 +20,8 @@ class SwapFile {
  public:
   /// Errors: kUsage      this process is not root's.
   ///         kExhausted  the disk has not enough room.
-  ///         kInvalid    the file system cannot hold swap (tmpfs, btrfs, overlay): choose another.
+  ///         kInvalid    the file system cannot hold swap (tmpfs, btrfs, overlay): choose another;
+  ///                     this root may not turn swap on.
   static Result<std::unique_ptr<SwapFile>> Make(const std::string& path, int64_t bytes);
   ~SwapFile();  ///< Logs a warning when the kernel does not let it go.
   SwapFile(const SwapFile&) = delete;

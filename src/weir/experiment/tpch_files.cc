@@ -4,8 +4,10 @@
 
 #include "weir/base/units.h"
 #include "weir/experiment/sql.h"
+#include "weir/experiment/warm_up.h"
 #include "weir/feed/parquet_source.h"
 #include "weir/feed/tpch_snapshot.h"
+#include "weir/sys/process.h"
 
 namespace weir::experiment {
 namespace {
@@ -39,7 +41,21 @@ Status TpchFiles::Prepare() {
     index_bytes_ += source->Find(table)->value_bytes();
   }
   lineitem_bytes_ = source->Find("lineitem")->value_bytes();
+  lineitem_rows_ = source->Find("lineitem")->row_count();
+  WEIR_DO(WarmUp());
   return bench_.files.MakeFolder(bench_.scratch);
+}
+
+Status TpchFiles::WarmUp() const {
+  WEIR_TRY(const auto tables, bench_.files.List(folder()));
+  for (const std::string& table : tables) {
+    const std::string path = sys::JoinPath(folder(), table);
+    if (bench_.files.KindOf(path) != sys::PathKind::kFolder) continue;
+    WEIR_TRY(const auto names, bench_.files.List(path));
+    for (const std::string& name : names) WEIR_DO(ReadThrough(sys::JoinPath(path, name)));
+  }
+  TouchMemory(std::min(2 * index_bytes_, sys::UsableMemoryBytes() / 2));
+  return Ok();
 }
 
 std::string TpchFiles::folder() const {

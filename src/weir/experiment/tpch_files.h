@@ -21,24 +21,29 @@ class TpchFiles {
   TpchFiles(const HydrateOptions& options, const HydrateBench& bench)
       : scale_factor_(options.scale_factor), shuffled_(options.shuffled), bench_(bench) {}
 
-  /// Writes what is not there, and measures it.
-  /// Errors: of feed::WriteTpchSnapshot and feed::OpenParquetSource.
+  /// Writes what is not there, measures it, and warms up: the page cache with it, and memory for
+  /// the indexes, twice their bytes and at most half of what there is.
+  /// Errors: of feed::WriteTpchSnapshot, feed::OpenParquetSource and ReadThrough.
   Status Prepare();
 
   std::string folder() const;
   /// Writes `statements` over the source `tpch` to a file in the scratch folder; gives its path.
   Result<std::string> WriteSql(std::string_view name, std::string_view statements) const;
 
-  /// The bytes of all 18 indexes, or of one on lineitem. Requires: Prepare().
+  /// The bytes of all 18 indexes, or of one on lineitem; its rows. Requires: Prepare().
   int64_t index_bytes() const { return index_bytes_; }
   int64_t lineitem_bytes() const { return lineitem_bytes_; }
+  int64_t lineitem_rows() const { return lineitem_rows_; }
 
  private:
+  Status WarmUp() const;
+
   const double scale_factor_;
   const bool shuffled_;
   const HydrateBench& bench_;
   int64_t index_bytes_ = 0;
   int64_t lineitem_bytes_ = 0;
+  int64_t lineitem_rows_ = 0;
 };
 
 /// What --memory is at a pressure above 0: bytes / pressure, and kLeastMemoryBytes at least.
