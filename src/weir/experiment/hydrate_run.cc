@@ -75,9 +75,12 @@ void TakeProcessor(const json& printed, Cell& cell) {
 
 void TakeProbes(const json& printed, Cell& cell) {
   const auto probes = printed.find("probes");
-  if (probes == printed.end()) return;
+  if (probes == printed.end() || !probes->is_object()) return;
   std::string digests;
-  for (const auto& [name, probe] : probes->items()) {
+  for (const char* name : {"sorted", "random"}) {
+    const auto found = probes->find(name);
+    if (found == probes->end() || found->is_null()) continue;
+    const json& probe = *found;
     const double seconds = probe.at("seconds").get<double>();
     const auto count = probe.at("count").get<int64_t>();
     if (count == 0 || seconds <= 0) continue;
@@ -183,8 +186,12 @@ Result<HydrateRun> RunHydrate(const HydrateCall& call, const HydrateBench& bench
   if (KnowsBound(call.batcher)) {
     command.argv.insert(
         command.argv.end(),
-        {"--spill-dir", bench.scratch, "--memory",
+        {"--memory",
          call.memory_bytes > 0 ? std::to_string(call.memory_bytes) : std::string(kUnbound)});
+    // It spills to swap, and says so.
+    if (call.batcher != "paged_pageout") {
+      command.argv.insert(command.argv.end(), {"--spill-dir", bench.scratch});
+    }
   }
   command.folder = bench.scratch;
   command.group_path = call.group_path;

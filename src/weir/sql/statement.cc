@@ -94,8 +94,8 @@ Result<StatementBody> ParseGrammarStatement(const StatementText& statement, Toke
   if (!IsIndexStatement(tokens)) {
     WEIR_DO(CheckGrammar(text, statement.at));
     return FailAt(statement.at,
-                  "{} is not supported yet: weir knows CREATE, ALTER and DROP SOURCE, CREATE INDEX, "
-                  "DROP INDEX and ALTER SYSTEM SET; take it out",
+                  "{} is not supported yet: weir knows CREATE, ALTER and DROP SOURCE, CREATE "
+                  "INDEX, DROP INDEX and ALTER SYSTEM SET; take it out",
                   KindOf(tokens));
   }
   WEIR_TRY(const std::string tree, ParseTree(text, statement.at));
