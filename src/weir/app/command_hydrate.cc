@@ -73,6 +73,7 @@ Status Show(const HydrateOptions& options, hydrate::Engine& engine, const RunMon
   report.usage = sys::ReadProcessUsage();
   report.accounting = sys::ReadAccounting();
   report.figures = monitor.figures();
+  report.pool = engine.counters();
   WEIR_TRY(report.answers, Ask(options, engine, stop));
   WEIR_TRY(report.probes, ProbeLargest(options, engine, stop));
   if (options.json) {

@@ -177,7 +177,7 @@ std::string HydrationJson(const hydrate::Engine& engine, const HydrationReport& 
   json["ledger_gap_bytes"] = report.figures.ledger_gap_bytes;
   json["charged_bytes"] = engine.budget().used_bytes();
   json["peak_charged_bytes"] = engine.budget().peak_bytes();
-  json["pool"] = PoolJson(engine.counters());
+  json["pool"] = PoolJson(report.pool);
   json["probes"] = ProbesJson(report.probes);
   json["settings"] = Json::array();
   for (const Setting& setting : settings) {

@@ -33,7 +33,8 @@ struct HydrationReport {
   ProbeAnswers probes;
   sys::ProcessUsage usage;      ///< When all was hydrated.
   sys::Accounting accounting;   ///< The same.
-  RunFigures figures;
+  RunFigures figures;           ///< The same.
+  mem::PoolCounters pool;       ///< The same: asking has the pool at work too.
 };
 
 /// Objects with stage, rows, time and why they failed.

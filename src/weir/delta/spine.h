@@ -27,10 +27,13 @@ class Spine {
   Spine(mem::Pool& pool, SpineOptions options);
   ~Spine();
 
-  /// Requires: the batch begins where the last one ended.
+  /// Requires: the batch begins at upper().
   /// Errors:   of mem::Pool::New and Page::Read from merging: the batch is in all the same, and the
   ///           merge is begun anew by the next call.
   Status Insert(std::unique_ptr<Batch> batch);
+  /// Nothing comes before `upper`: what a batch of no updates would say.
+  /// Requires: `upper` is not before upper().
+  void AdvanceTo(Time upper) { upper_ = upper; }
   /// Merges up to `fuel` updates. Whether anything is left to merge.
   Result<bool> Work(int64_t fuel);
 

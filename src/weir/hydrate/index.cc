@@ -58,6 +58,11 @@ std::optional<Error> Index::failure() const {
 
 Status Index::Apply(std::span<const RowsChange> changes, delta::Time time, mem::Pool& pool,
                     mem::BlockAllocator& blocks) {
+  if (changes.empty()) {
+    for (const auto& shard : shards_) shard->AdvanceTo(time + 1);
+    frontier_ = time + 1;
+    return Ok();
+  }
   constexpr delta::LadderOptions kSmallChunks = {.chunk_bytes = 64 << 10};
   std::vector<std::unique_ptr<delta::LadderBatcher>> batchers;
   for (const auto& shard : shards_) {
