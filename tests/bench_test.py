@@ -132,6 +132,10 @@ class Bench(unittest.TestCase):
                           ("paged_lz4", 4)])
         self.assertEqual({cell["objects_done"] for cell in cells}, {"18"})
         self.assertEqual(len({cell["digest"] for cell in cells}), 1)
+        self.assertEqual(len({cell["probe_digest"] for cell in cells}), 1)
+        for cell in cells:
+            for key in ("decode_s", "sort_s", "wait_read_s", "update_bytes", "probe_sorted_per_s"):
+                self.assertNotEqual(cell[key], "", key)
         with open(folder / "objects.csv", newline="") as file:
             objects = list(csv.DictReader(file))
         self.assertEqual(len(objects), 18 * 5)
@@ -186,10 +190,17 @@ class Bench(unittest.TestCase):
         ended = weir("bench", "hydrate", *flags, PYTHON)
         self.assertEqual(ended.returncode, 0, ended.stderr)
         cells = read_cells(folder)
-        self.assertEqual([cell["rung"] for cell in cells], ["auto", "duckdb"] * 4)
-        self.assertTrue(all(float(cell["span_s"]) > 0 for cell in cells))
+        self.assertEqual([cell["rung"] for cell in cells], ["auto", "duckdb"] * 5)
+        self.assertTrue(all(float(cell["span_s"]) > 0 for cell in cells if cell["kind"] == "peer"))
         self.assertEqual({cell["objects"] for cell in cells},
-                         {"lineitem (l_orderkey, l_linenumber)", "lineitem (l_partkey, l_suppkey)"})
+                         {"lineitem (l_orderkey, l_linenumber)", "lineitem (l_partkey, l_suppkey)",
+                          "indexes"})
+        hashes = [cell["content_hash"] for cell in cells if cell["kind"] == "content"]
+        self.assertEqual(len(hashes), 2)
+        self.assertEqual(len(hashes[0]), 16)
+        self.assertEqual(hashes[0], hashes[1])
+        self.assertEqual(len({cell["probe_digest"] for cell in cells if cell["objects"] ==
+                              "lineitem (l_partkey, l_suppkey)"} - {""}), 1)
         self.assertIn("in 1/4 of its bytes: span, auto / DuckDB", ended.stdout)
 
     def test_hydrate_sweeps_a_setting(self):

@@ -236,7 +236,7 @@ void AddHydrateFlags(CLI::App* command, experiment::HydrateOptions& ladder, std:
   command->add_option("--concurrency", ladder.concurrency, "Objects at a time; 0: what fits")
       ->check(CLI::Range(0, 1000))->capture_default_str();
   command->add_option("--probe-sorted", ladder.probes.sorted,
-                      "Probes of the largest index afterwards, in the order of its keys")
+                      "Probes of the largest index afterwards, in the order of its keys; 0: none")
       ->check(CLI::Range(int64_t{0}, int64_t{1'000'000'000}))->capture_default_str();
   command->add_option("--probe-random", ladder.probes.random, "The same in a random order")
       ->check(CLI::Range(int64_t{0}, int64_t{1'000'000'000}))->capture_default_str();

@@ -11,10 +11,10 @@
 
 namespace weir::experiment {
 
-/// Probes of every index afterwards, so that nobody wins by postponing work; 0: none.
+/// Probes of the largest index afterwards, so that nobody wins by postponing work; 0: none.
 struct ProbeCounts {
-  int64_t sorted = 0;
-  int64_t random = 0;
+  int64_t sorted = 1'000'000;
+  int64_t random = 10'000;
 };
 
 struct HydrateOptions {

@@ -13,13 +13,15 @@ namespace weir::experiment {
 namespace {
 
 // Across all ladders, whatever the batcher, the memory and the workers: the same rows give the same
-// answers. What another program computed of them is compared like any rung's.
+// answers. DuckDB's hash stands beside that of one cell, whose digest is the others'.
 std::vector<TargetLine> EqualityLines(const Rungs& rungs) {
   std::vector<TargetLine> lines;
   for (const Rungs& same : GroupBy(rungs, {"scale_factor", "objects"})) {
     const std::string what = fmt::format("SF {}, {}: ", same.front()->Text("scale_factor"),
                                          same.front()->Text("objects"));
     for (const auto& line : {AllEqual(what + "digests of all cells", same, "digest"),
+                             AllEqual(what + "content hashes, ours and DuckDB's", same,
+                                      "content_hash"),
                              AllEqual(what + "probes of all cells", same, "probe_digest")}) {
       if (line.has_value()) lines.push_back(*line);
     }

@@ -16,8 +16,6 @@ namespace {
 
 using nlohmann::json;
 
-constexpr const char* kUnbound = "1TiB";
-
 struct KeyPair {
   const char* printed;
   const char* cell;
@@ -30,10 +28,13 @@ constexpr KeyPair kWholeNumbers[] = {
     {"device_written_bytes", "device_written_bytes"},
     {"ledger_gap_bytes", "ledger_gap_bytes"},
     {"update_bytes", "update_bytes"},
+    {"major_faults", "major_faults"},
 };
 constexpr KeyPair kNumbers[] = {
     {"fewest_busy_cores", "fewest_busy_cores"},
     {"spill_pinned_s", "spill_pinned_s"},
+    {"utime_s", "utime_s"},
+    {"stime_s", "stime_s"},
 };
 // Of "pool", "cpu_s" and "wait_s".
 constexpr KeyPair kPool[] = {
@@ -50,6 +51,7 @@ constexpr KeyPair kWaits[] = {
     {"spill", "wait_spill_s"},
     {"read", "wait_read_s"},
     {"budget", "wait_budget_s"},
+    {"meet", "wait_meet_s"},
     {"fault", "wait_fault_s"},
 };
 
@@ -83,12 +85,12 @@ void TakeProbes(const json& printed, Cell& cell) {
     const json& probe = *found;
     const double seconds = probe.at("seconds").get<double>();
     const auto count = probe.at("count").get<int64_t>();
-    if (count == 0 || seconds <= 0) continue;
-    cell.Set(fmt::format("probe_{}_per_s", name), static_cast<double>(count) / seconds);
+    if (seconds > 0) {
+      cell.Set(fmt::format("probe_{}_per_s", name), static_cast<double>(count) / seconds);
+    }
     digests += fmt::format("{} {} {}\n", name, count, probe.at("digest").get<std::string>());
   }
-  if (digests.empty()) return;
-  cell.Set("probe_digest", fmt::format("{:016x}", sys::Xxh3(AsBytes(digests))));
+  if (!digests.empty()) cell.Set("probe_digest", OneDigest({digests}));
 }
 
 Result<std::vector<ObjectTime>> ReadObjectTimes(const json& printed) {
@@ -119,11 +121,13 @@ void SumUp(const std::vector<ObjectTime>& objects, const json& printed, Cell& ce
   cell.Set("span_s", static_cast<double>(last) / 1e9).Set("sum_time_ns", sum);
   cell.Set("objects_done", count);
   cell.Set("geomean_s", std::exp(logs / static_cast<double>(std::max<int64_t>(1, count))));
-  std::string digests;
-  for (const json& object : printed.at("objects")) {
-    if (object.at("digest").is_string()) digests += object.at("digest").get<std::string>() + "\n";
+  for (const char* key : {"digest", "content_hash"}) {
+    std::vector<std::string> texts;
+    for (const json& object : printed.at("objects")) {
+      if (object.contains(key) && object.at(key).is_string()) texts.push_back(object.at(key));
+    }
+    if (!texts.empty()) cell.Set(key, OneDigest(texts));
   }
-  if (!digests.empty()) cell.Set("digest", fmt::format("{:016x}", sys::Xxh3(AsBytes(digests))));
 }
 
 Result<HydrateRun> ReadPrinted(const json& printed) {
@@ -138,6 +142,8 @@ Result<HydrateRun> ReadPrinted(const json& printed) {
   TakeProbes(printed, run.cell);
   return run;
 }
+
+bool SpillsToSwap(std::string_view batcher) { return batcher == "paged_pageout"; }
 
 std::vector<std::string> Arguments(const HydrateCall& call) {
   std::vector<std::string> all = {"--json",        "--digest",
@@ -156,13 +162,19 @@ std::vector<std::string> Arguments(const HydrateCall& call) {
 
 }  // namespace
 
+std::string OneDigest(const std::vector<std::string>& texts) {
+  std::string all;
+  for (const std::string& text : texts) all += text + "\n";
+  return fmt::format("{:016x}", sys::Xxh3(AsBytes(all)));
+}
+
 bool KnowsBound(std::string_view batcher) {
   return batcher != "legacy" && batcher != "paged" && batcher != "paged_malloc";
 }
 
 std::string CommandText(const HydrateCall& call) {
   return fmt::format("weir hydrate FILE --json --digest --batcher {}{}", call.batcher,
-                     KnowsBound(call.batcher) ? " --memory M --spill-dir DIR" : "");
+                     KnowsBound(call.batcher) ? " --memory M" : "");
 }
 
 Result<HydrateRun> ReadHydrateOutput(std::string_view text) {
@@ -188,8 +200,7 @@ Result<HydrateRun> RunHydrate(const HydrateCall& call, const HydrateBench& bench
         command.argv.end(),
         {"--memory",
          call.memory_bytes > 0 ? std::to_string(call.memory_bytes) : std::string(kUnbound)});
-    // It spills to swap, and says so.
-    if (call.batcher != "paged_pageout") {
+    if (!SpillsToSwap(call.batcher)) {
       command.argv.insert(command.argv.end(), {"--spill-dir", bench.scratch});
     }
   }
@@ -197,15 +208,16 @@ Result<HydrateRun> RunHydrate(const HydrateCall& call, const HydrateBench& bench
   command.group_path = call.group_path;
   WEIR_TRY(const ChildRun child, RunChild(command, bench.clock, bench.stop), "{}", call.batcher);
   WEIR_TRY(HydrateRun run, ReadHydrateOutput(child.output));
-  run.cell.Merge(child.AsCell());
-  if (KnowsBound(call.batcher) && call.memory_bytes > 0) {
-    run.cell.Set("memory_bytes", call.memory_bytes);
-  }
+  // What it says of its own processor time ends before the digests and the probes.
+  const Cell printed = std::move(run.cell);
+  run.cell = child.AsCell();
+  run.cell.Merge(printed);
+  if (call.memory_bytes > 0) run.cell.Set("memory_bytes", call.memory_bytes);
   return run;
 }
 
 std::string_view VoidReason(std::string_view batcher, const Cell& cell) {
-  const bool swaps = !KnowsBound(batcher) || batcher == "paged_pageout";
+  const bool swaps = !KnowsBound(batcher) || SpillsToSwap(batcher);
   const auto spilled = cell.Number(swaps ? "peak_swap_bytes" : "extent_bytes_written");
   return spilled.value_or(0) > 0 ? "" : "spilled nothing";
 }

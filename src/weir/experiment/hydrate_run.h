@@ -22,6 +22,9 @@ struct HydrateCall {
   std::string group_path;          ///< As sys::ChildOptions has it.
 };
 
+/// Texts, say of all objects in the order of their statements, as one of 16 hex digits.
+std::string OneDigest(const std::vector<std::string>& texts);
+
 /// False for batchers that have no bound of their own: a --memory beside them is an error.
 bool KnowsBound(std::string_view batcher);
 

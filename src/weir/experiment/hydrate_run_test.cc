@@ -6,16 +6,16 @@ namespace {
 constexpr const char* kPrinted = R"({
   "objects": [
     {"object": "a", "status": "hydrated", "hydration_ns": 1000000000, "time_ns": 2000000000,
-     "error": null, "digest": "1:x"},
+     "error": null, "digest": "1:x", "content_hash": "1:-5"},
     {"object": "b", "status": "hydrated", "hydration_ns": 4000000000, "time_ns": 6000000000,
      "error": null, "digest": "2:y"}],
   "cpu_s": {"decode": 1, "encode": 0.5, "exchange": 2, "sort": 3, "merge": 0.25, "copy": 1.5,
             "codec": 0.5, "io": 0.125, "other": 0.125},
-  "wait_s": {"spill": 0.1, "read": 0.2, "budget": 0.3, "fault": 0.4},
-  "utime_s": 8, "stime_s": 2, "peak_anonymous_bytes": 100, "update_bytes": 50,
+  "wait_s": {"spill": 0.1, "read": 0.2, "budget": 0.3, "meet": 0.5, "fault": 0.4},
+  "utime_s": 8, "major_faults": 4, "stime_s": 2, "peak_anonymous_bytes": 100, "update_bytes": 50,
   "device_read_bytes": 7, "device_written_bytes": 8, "fewest_busy_cores": 1.5,
   "spill_pinned_s": 0.5, "ledger_gap_bytes": 9,
-  "probes": {"sorted": {"count": 100, "seconds": 0.5, "digest": "s"},
+  "probes": {"index": "b", "sorted": {"count": 100, "seconds": 0.5, "digest": "s"},
              "random": {"count": 10, "seconds": 0.5, "digest": "r"}},
   "pool": {"extent_bytes_written": 3, "extent_raw_bytes_written": 5, "extent_bytes_read": 2}})";
 
@@ -33,6 +33,7 @@ TEST(HydrateRun, TakesOverWhatWasPrinted) {
         Case{"merge_s", 0.25}, Case{"copy_s", 1.5}, Case{"codec_s", 0.5}, Case{"io_s", 0.125},
         Case{"other_s", 0.125}, Case{"cpu_split_ratio", 0.9}, Case{"wait_spill_s", 0.1},
         Case{"wait_read_s", 0.2}, Case{"wait_budget_s", 0.3}, Case{"wait_fault_s", 0.4},
+        Case{"wait_meet_s", 0.5}, Case{"utime_s", 8}, Case{"stime_s", 2}, Case{"major_faults", 4},
         Case{"peak_anonymous_bytes", 100}, Case{"update_bytes", 50}, Case{"device_read_bytes", 7},
         Case{"device_written_bytes", 8}, Case{"fewest_busy_cores", 1.5},
         Case{"spill_pinned_s", 0.5}, Case{"ledger_gap_bytes", 9}, Case{"probe_sorted_per_s", 200},
@@ -41,13 +42,14 @@ TEST(HydrateRun, TakesOverWhatWasPrinted) {
   }
   EXPECT_EQ(cell.Text("digest").size(), 16U);
   EXPECT_EQ(cell.Text("probe_digest").size(), 16U);
+  EXPECT_EQ(cell.Text("content_hash"), OneDigest({"1:-5"}));
   ASSERT_EQ(run.value().objects.size(), 2U);
   EXPECT_EQ(run.value().objects[1].object, "b");
   EXPECT_EQ(run.value().objects[1].hydration_s, 4);
 }
 
 TEST(HydrateRun, WhatWasNotPrintedLeavesItsColumnOut) {
-  const auto run = ReadHydrateOutput(R"({"objects": [], "pool": {}})");
+  const auto run = ReadHydrateOutput(R"({"objects": [], "pool": {}, "probes": null})");
   ASSERT_TRUE(run.ok()) << run.error().message;
   for (const char* key : {"decode_s", "cpu_split_ratio", "wait_read_s", "probe_digest", "digest"}) {
     EXPECT_FALSE(run.value().cell.Has(key)) << key;
@@ -87,7 +89,7 @@ TEST(HydrateRun, SettingsHoldTheCallWithoutPathsAndMemoryOnlyWhereItIsHeeded) {
   call.batcher = "auto";
   call.memory_bytes = 5;
   EXPECT_EQ(CommandText(call),
-            "weir hydrate FILE --json --digest --batcher auto --memory M --spill-dir DIR");
+            "weir hydrate FILE --json --digest --batcher auto --memory M");
   call.batcher = "paged_malloc";
   EXPECT_EQ(CommandText(call), "weir hydrate FILE --json --digest --batcher paged_malloc");
 }

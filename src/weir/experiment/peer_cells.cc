@@ -1,9 +1,8 @@
 #include "weir/experiment/peer_cells.h"
 
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
-#include "weir/experiment/child_run.h"
+#include "weir/experiment/duckdb_run.h"
 #include "weir/experiment/hydrate_run.h"
 #include "weir/experiment/sql.h"
 #include "weir/experiment/target_lines.h"
@@ -13,94 +12,43 @@ namespace weir::experiment {
 namespace {
 
 constexpr const char* kKind = "peer";
+constexpr const char* kContentKind = "content";
 constexpr const char* kColumns[] = {"l_orderkey, l_linenumber", "l_partkey, l_suppkey"};
 constexpr double kPressures[] = {0, 4};
 constexpr double kShareInRam = 0.8;
 
-// Runs the statements of a file on a new database: the last one is timed, its rows are counted.
-constexpr const char* kDriver = R"(
-import json, re, sys, time
-import duckdb
-database, path = sys.argv[1:]
-text = re.sub(r"--[^\n]*", "", open(path).read())
-*settings, timed = [each for each in text.split(";") if each.strip()]
-connection = duckdb.connect(database)
-for statement in settings:
-    connection.execute(statement)
-start = time.perf_counter()
-connection.execute(timed)
-seconds = time.perf_counter() - start
-rows = connection.execute("SELECT count(*) FROM sorted").fetchone()[0]
-print(json.dumps({"seconds": seconds, "rows": rows}))
-)";
-
-std::string Filled(std::string text, std::string_view word, const std::string& value) {
-  const std::string hole = fmt::format("{{{}}}", word);
-  for (size_t at = text.find(hole); at != text.npos; at = text.find(hole, at + value.size())) {
-    text.replace(at, hole.size(), value);
-  }
-  return text;
-}
+// DuckDB, and what it reads.
+struct Peer {
+  std::string python;
+  std::string version;
+  std::shared_ptr<TpchFiles> files;
+};
 
 int64_t PeerMemory(const TpchFiles& files, double pressure) {
   if (pressure > 0) return MemoryAt(files.lineitem_bytes(), pressure);
   return static_cast<int64_t>(kShareInRam * static_cast<double>(sys::UsableMemoryBytes()));
 }
 
-// The version of the module.
-Result<std::string> DuckDbVersion(const HydrateBench& bench, const std::string& python) {
-  ChildCommand command;
-  command.argv = {python, "-c", "import duckdb; print(duckdb.__version__)"};
-  command.folder = bench.scratch;
-  WEIR_DO(bench.files.MakeFolder(bench.scratch));
-  auto run = RunChild(command, bench.clock, bench.stop);
-  if (!run.ok() && run.error().code == Code::kCancelled) return std::move(run).error();
-  if (!run.ok()) {
-    return Fail(Code::kNotFound,
-                "'{}' cannot import duckdb ({}): install it there, or name another with "
-                "--duckdb-python",
-                python, run.error().message);
-  }
-  std::string version = run.value().output;
-  while (version.ends_with('\n')) version.pop_back();
-  return version;
-}
+// ---- One table, sorted.
 
-Result<Cell> ReadDriverOutput(const std::string& output, int64_t rows) {
-  const auto printed = nlohmann::json::parse(output, nullptr, false);
-  if (!printed.is_object() || !printed.contains("seconds") || !printed.contains("rows")) {
-    return Fail(Code::kCorrupt, "DuckDB's driver printed '{}'", output.substr(0, 80));
+Result<Cell> SortWithDuckDb(const Peer& peer, const HydrateBench& bench,
+                            const std::string& columns, int workers, double pressure) {
+  const int64_t memory = PeerMemory(*peer.files, pressure);
+  WEIR_TRY(const DuckDbRun run,
+           RunDuckDb(bench, peer.python,
+                     Filled(sql::kDuckdbSortedTable, {{"memory_bytes", std::to_string(memory)},
+                                                      {"threads", std::to_string(workers)},
+                                                      {"scratch", bench.scratch},
+                                                      {"files", peer.files->folder()},
+                                                      {"columns", columns}})));
+  // CREATE TABLE AS gives the number of rows.
+  const std::string rows = std::to_string(peer.files->lineitem_rows());
+  if (run.answers.empty() || run.answers.back() != rows) {
+    return Fail(Code::kCorrupt, "DuckDB sorted {} rows of {}",
+                run.answers.empty() ? "no" : run.answers.back(), rows);
   }
-  if (printed["rows"].get<int64_t>() != rows) {
-    return Fail(Code::kCorrupt, "DuckDB sorted {} rows of {}", printed["rows"].get<int64_t>(),
-                rows);
-  }
-  Cell cell;
-  cell.Set("span_s", printed["seconds"].get<double>());
-  return cell;
-}
-
-// One table sorted by DuckDB.
-Result<Cell> RunDuckDb(const TpchFiles& files, const HydrateBench& bench, const std::string& python,
-                       const std::string& columns, int workers, int64_t memory_bytes) {
-  const std::string database = sys::JoinPath(bench.scratch, "peer.duckdb");
-  const std::string path = sys::JoinPath(bench.scratch, "peer.sql");
-  WEIR_DO(bench.files.Remove(database));
-  std::string statements(sql::kDuckdbSortedTable);
-  statements = Filled(std::move(statements), "memory_bytes", std::to_string(memory_bytes));
-  statements = Filled(std::move(statements), "threads", std::to_string(workers));
-  statements = Filled(std::move(statements), "scratch", bench.scratch);
-  statements = Filled(std::move(statements), "files", files.folder());
-  statements = Filled(std::move(statements), "columns", columns);
-  WEIR_DO(bench.files.ReplaceWhole(path, statements));
-  ChildCommand command;
-  command.argv = {python, "-c", kDriver, database, path};
-  command.folder = bench.scratch;
-  WEIR_TRY(const ChildRun run, RunChild(command, bench.clock, bench.stop), "DuckDB");
-  WEIR_TRY(Cell cell, ReadDriverOutput(run.output, files.lineitem_rows()));
-  WEIR_DO(bench.files.Remove(database));
-  cell.Merge(run.AsCell()).Set("memory_bytes", memory_bytes);
-  return cell;
+  Cell cell = run.child.AsCell();
+  return cell.Set("span_s", run.last_s).Set("memory_bytes", memory);
 }
 
 Cell PeerParameters(const HydrateOptions& options, const char* rung, const std::string& columns,
@@ -110,11 +58,10 @@ Cell PeerParameters(const HydrateOptions& options, const char* rung, const std::
   return parameters;
 }
 
-Variant OurVariant(const HydrateOptions& options, const HydrateBench& bench,
-                   const std::shared_ptr<TpchFiles>& files, const std::string& columns,
-                   double pressure) {
-  const auto measure = [files, columns, pressure](HydrateCall call,
-                                                  const RunCall& run) -> Result<Cell> {
+Variant OurVariant(const HydrateOptions& options, const HydrateBench& bench, const Peer& peer,
+                   const std::string& columns, double pressure) {
+  const auto measure = [files = peer.files, columns, pressure](
+                           HydrateCall call, const RunCall& run) -> Result<Cell> {
     WEIR_TRY(call.sql_path,
              files->WriteSql("peer.sql", fmt::format("CREATE INDEX sorted ON lineitem ({});\n",
                                                      columns)));
@@ -127,18 +74,73 @@ Variant OurVariant(const HydrateOptions& options, const HydrateBench& bench,
                         CallOf(options, "auto"), bench, measure);
 }
 
-Variant DuckDbVariant(const HydrateOptions& options, const HydrateBench& bench,
-                      const std::shared_ptr<TpchFiles>& files, const std::string& python,
-                      const std::string& version, const std::string& columns, double pressure) {
+Variant DuckDbVariant(const HydrateOptions& options, const HydrateBench& bench, const Peer& peer,
+                      const std::string& columns, double pressure) {
   Variant variant;
   variant.parameters = PeerParameters(options, "duckdb", columns, pressure);
-  variant.settings.Set("duckdb", version);
+  variant.settings.Set("duckdb", peer.version);
   variant.settings.Set("command", "CREATE TABLE sorted AS SELECT * FROM read_parquet(lineitem) "
                                   "ORDER BY columns, into a database file");
   variant.measure = [=, &bench, workers = options.workers](int) {
-    return RunDuckDb(*files, bench, python, columns, workers, PeerMemory(*files, pressure));
+    return SortWithDuckDb(peer, bench, columns, workers, pressure);
   };
   return variant;
+}
+
+void AddSorted(const HydrateOptions& options, const HydrateBench& bench, const Peer& peer,
+               Group& group) {
+  for (const char* columns : kColumns) {
+    for (const double pressure : kPressures) {
+      for (Variant& variant : std::vector{OurVariant(options, bench, peer, columns, pressure),
+                                          DuckDbVariant(options, bench, peer, columns, pressure)}) {
+        variant.detail = fmt::format("({}){}", columns, pressure > 0 ? " in a quarter" : "");
+        group.variants.push_back(std::move(variant));
+      }
+    }
+  }
+}
+
+// ---- The contents of all indexes.
+
+// The texts of a row, as content hashes join them.
+std::string RowText(const std::vector<std::string>& columns) {
+  std::string text = "concat_ws(chr(31)";
+  for (const std::string& column : columns) {
+    text += fmt::format(", coalesce(CAST(\"{}\" AS VARCHAR), chr(30))", column);
+  }
+  return text + ")";
+}
+
+// An index has all rows of its table.
+Result<Cell> HashWithDuckDb(const Peer& peer, const HydrateBench& bench) {
+  std::string statements;
+  for (const std::string& table : TablesOfIndexes()) {
+    statements += Filled(sql::kDuckdbContentHash,
+                         {{"row_text", RowText(peer.files->ColumnsOf(table))},
+                          {"files", peer.files->folder()},
+                          {"table", table}});
+  }
+  WEIR_TRY(const DuckDbRun run, RunDuckDb(bench, peer.python, statements));
+  Cell cell = run.child.AsCell();
+  return cell.Set("content_hash", OneDigest(run.answers));
+}
+
+void AddContent(const HydrateOptions& options, const HydrateBench& bench, const Peer& peer,
+                Group& group) {
+  HydrateCall call = CallOf(options, "auto");
+  call.flags = {"--content-hash"};
+  group.variants.push_back(HydrateVariant(
+      HydrateParameters(options, kContentKind, "auto"), call, bench,
+      [files = peer.files](HydrateCall now, const RunCall& run) -> Result<Cell> {
+        WEIR_TRY(now.sql_path, files->WriteSql("indexes.sql", sql::kTpchIndexes));
+        return run(now);
+      }));
+  Variant variant;
+  variant.parameters = HydrateParameters(options, kContentKind, "duckdb");
+  variant.settings.Set("duckdb", peer.version);
+  variant.settings.Set("command", "count and sum of the MD5 of all rows of the tables");
+  variant.measure = [peer, &bench](int) { return HashWithDuckDb(peer, bench); };
+  group.variants.push_back(std::move(variant));
 }
 
 }  // namespace
@@ -146,20 +148,12 @@ Variant DuckDbVariant(const HydrateOptions& options, const HydrateBench& bench,
 Result<Group> PeerGroup(const HydrateOptions& options, const HydrateBench& bench,
                         const std::shared_ptr<TpchFiles>& files) {
   // Children run elsewhere; a link is kept, since it may stand for a virtual environment.
-  const std::string python = std::filesystem::absolute(options.duckdb_python).string();
-  WEIR_TRY(const std::string version, DuckDbVersion(bench, python));
+  Peer peer = {std::filesystem::absolute(options.duckdb_python).string(), "", files};
+  WEIR_TRY(peer.version, DuckDbVersion(bench, peer.python));
   Group group;
   group.prepare = [files] { return files->Prepare(); };
-  for (const char* columns : kColumns) {
-    for (const double pressure : kPressures) {
-      for (Variant& variant :
-           std::vector{OurVariant(options, bench, files, columns, pressure),
-                       DuckDbVariant(options, bench, files, python, version, columns, pressure)}) {
-        variant.detail = fmt::format("({}){}", columns, pressure > 0 ? " in a quarter" : "");
-        group.variants.push_back(std::move(variant));
-      }
-    }
-  }
+  AddSorted(options, bench, peer, group);
+  AddContent(options, bench, peer, group);
   return group;
 }
 

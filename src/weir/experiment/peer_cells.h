@@ -1,5 +1,6 @@
 #pragma once
-// The peer: lineitem sorted into a table by DuckDB, beside one index of ours over the same files.
+// The peer: lineitem sorted into a table by DuckDB, beside one index of ours over the same files;
+// and what it says that our indexes must hold.
 #include <memory>
 #include <vector>
 
@@ -13,6 +14,8 @@ namespace weir::experiment {
 /// there is) and in a quarter of its bytes: an index by auto, and DuckDB's CREATE TABLE AS ...
 /// ORDER BY into a database file, with the same memory, threads and folder to spill to. A child
 /// each.
+///
+/// Then the content hash of all 18 indexes, and what DuckDB computes of their tables.
 ///
 /// Time is that of the statement: from CREATE INDEX until it can be read, and of CREATE TABLE.
 /// Errors: kNotFound when the interpreter is not there or has no module duckdb.

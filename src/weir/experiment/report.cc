@@ -100,6 +100,7 @@ ReportTable HydrateProcessor() {
            {"wait_spill_s", "spill wait s", 1, 2},
            {"wait_read_s", "read wait s", 1, 2},
            {"wait_budget_s", "budget wait s", 1, 2},
+           {"wait_meet_s", "meeting wait s", 1, 2},
            {"wait_fault_s", "fault wait s", 1, 2},
            {"fewest_busy_cores", "fewest busy cores", 1, 2},
            {"spill_pinned_s", "spill pinned s", 1, 2}}};

@@ -10,9 +10,7 @@
 #include "weir/sys/process.h"
 
 namespace weir::experiment {
-namespace {
 
-// The tables that the indexes are on, a name for each index.
 std::vector<std::string> TablesOfIndexes() {
   std::vector<std::string> tables;
   const std::string_view sql = sql::kTpchIndexes;
@@ -22,8 +20,6 @@ std::vector<std::string> TablesOfIndexes() {
   }
   return tables;
 }
-
-}  // namespace
 
 Status TpchFiles::Prepare() {
   mem::Budget budget("snapshot", mem::kUnlimited);
@@ -39,6 +35,9 @@ Status TpchFiles::Prepare() {
   index_bytes_ = 0;
   for (const std::string& table : TablesOfIndexes()) {
     index_bytes_ += source->Find(table)->value_bytes();
+    std::vector<std::string>& columns = columns_[table];
+    columns.clear();
+    for (const auto& column : source->Find(table)->schema().columns) columns.push_back(column.name);
   }
   lineitem_bytes_ = source->Find("lineitem")->value_bytes();
   lineitem_rows_ = source->Find("lineitem")->row_count();

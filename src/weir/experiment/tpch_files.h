@@ -1,8 +1,10 @@
 #pragma once
 // TpchFiles: the snapshot that hydrate ladders read, and SQL files over it.
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "weir/experiment/hydrate_bench.h"
 
@@ -12,6 +14,9 @@ namespace weir::experiment {
 inline constexpr uint64_t kTpchSeed = 1;
 /// The least --memory that anything is measured with.
 inline constexpr int64_t kLeastMemoryBytes = int64_t{128} << 20;
+
+/// The tables that the 18 indexes are on, a name for each index, in the order of the statements.
+std::vector<std::string> TablesOfIndexes();
 
 /// The tables of TPC-H in Parquet, written once and kept in the bench folder.
 ///
@@ -35,6 +40,11 @@ class TpchFiles {
   int64_t lineitem_bytes() const { return lineitem_bytes_; }
   int64_t lineitem_rows() const { return lineitem_rows_; }
 
+  /// Names of the columns of a table, in its order. Requires: Prepare().
+  const std::vector<std::string>& ColumnsOf(const std::string& table) const {
+    return columns_.at(table);
+  }
+
  private:
   Status WarmUp() const;
 
@@ -44,6 +54,7 @@ class TpchFiles {
   int64_t index_bytes_ = 0;
   int64_t lineitem_bytes_ = 0;
   int64_t lineitem_rows_ = 0;
+  std::map<std::string, std::vector<std::string>> columns_;  // By table.
 };
 
 /// What --memory is at a pressure above 0: bytes / pressure, and kLeastMemoryBytes at least.
