@@ -186,6 +186,15 @@ std::vector<Setting> SettingsOf(const CLI::App& command) {
   return settings;
 }
 
+int DefaultSpillThreads(int workers) { return std::max(2, workers / 4); }
+
+// What is not given follows the workers that are.
+void FollowWorkers(CLI::App& command, Options& options) {
+  CLI::Option& threads = *command.get_option("--spill-threads");
+  threads.default_str(std::to_string(DefaultSpillThreads(options.workers)));
+  if (threads.count() == 0) options.spill_threads = DefaultSpillThreads(options.workers);
+}
+
 void AddSettings(CLI::App& command, Options& options) {
   const auto add = [&](const std::string& name, auto& value, const std::string& help) {
     return command.add_option(name, value, help)->capture_default_str()->group("Settings");
@@ -224,7 +233,7 @@ void AddHydrate(CLI::App& app, Action& action) {
   options->memory = FormatBytes(static_cast<int64_t>(
       kDefaultShare * static_cast<double>(sys::UsableMemoryBytes())));
   options->workers = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
-  options->spill_threads = std::max(2, options->workers / 4);
+  options->spill_threads = DefaultSpillThreads(options->workers);
   command->add_option("file", options->path, "Statements: CREATE SOURCE, CREATE INDEX")
       ->required()
       ->check(NotEmpty());
@@ -234,6 +243,7 @@ void AddHydrate(CLI::App& app, Action& action) {
   command->add_flag("--json", options->json, "One JSON object on stdout when hydrated");
   command->add_flag("--quiet", options->quiet, "Errors only");
   command->callback([options, command, &action] {
+    FollowWorkers(*command, *options);
     options->settings = SettingsOf(*command);
     action = [options] { return RunHydrateCommand(*options); };
   });
