@@ -19,8 +19,8 @@ enum class FileFault : uint8_t {
   kNoSpace,     ///< There are no disk blocks to reserve: kExhausted.
   kSlow,        ///< Nothing, but all others who can run run first.
 };
-inline constexpr FileFault kFileFaults[] = {FileFault::kWrite,   FileFault::kShortWrite,
-                                            FileFault::kRead,    FileFault::kCorrupt,
+inline constexpr FileFault kFileFaults[] = {FileFault::kCorrupt, FileFault::kRead,
+                                            FileFault::kWrite,   FileFault::kShortWrite,
                                             FileFault::kNoSpace, FileFault::kSlow};
 
 /// Threads: any.
