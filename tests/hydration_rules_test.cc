@@ -308,6 +308,30 @@ TEST_F(HydrationRule, D8MemoryDecidesHowManyHydrateAtATime) {
   EXPECT_EQ(scans(With(130 * kMiB), 0), 2);
 }
 
+// D9. What is usable is the least that the machine and control groups allow; swap does not count.
+TEST_F(HydrationRule, D9MemoryIsWhatControlGroupsAllow) {
+  const auto put = [&](const std::string& path, const std::string& text) {
+    std::filesystem::create_directories(std::filesystem::path(folder_.Path(path)).parent_path());
+    folder_.Write(path, text);
+  };
+  const int64_t machine = sys::UsableMemoryBytes(folder_.path());  // No groups at all.
+  EXPECT_GT(machine, 512 * kMiB);
+  put("proc/self/cgroup", "0::/a/b\n");
+  put("sys/fs/cgroup/a/b/memory.max", "max\n");
+  put("sys/fs/cgroup/a/b/memory.swap.max", "1000000\n");
+  EXPECT_EQ(sys::UsableMemoryBytes(folder_.path()), machine);
+  put("sys/fs/cgroup/a/b/memory.max", "999999999999999\n");
+  EXPECT_EQ(sys::UsableMemoryBytes(folder_.path()), machine);
+  put("sys/fs/cgroup/a/b/memory.max", "400000000\n");
+  EXPECT_EQ(sys::UsableMemoryBytes(folder_.path()), 400'000'000);
+  put("sys/fs/cgroup/a/memory.max", "300000000\n");  // One above it is tighter.
+  EXPECT_EQ(sys::UsableMemoryBytes(folder_.path()), 300'000'000);
+  put("proc/self/cgroup", "4:cpu,cpuacct:/x\n3:memory:/c\n");  // Version 1.
+  put("sys/fs/cgroup/memory/c/memory.limit_in_bytes", "200000000\n");
+  put("sys/fs/cgroup/memory/c/memory.memsw.limit_in_bytes", "900000000\n");
+  EXPECT_EQ(sys::UsableMemoryBytes(folder_.path()), 200'000'000);
+}
+
 // D9. The pool's share is of the memory that the process may use, and has a floor.
 TEST_F(HydrationRule, D9AShareOfMemoryHasAFloor) {
   hydrate::EngineOptions options = With(int64_t{4} << 30);
