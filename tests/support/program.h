@@ -29,6 +29,7 @@ class Program {
   Program& operator=(const Program&) = delete;
 
   void Signal(int signal);
+  pid_t pid() const { return pid_; }
   /// True as soon as `condition` holds; false when the program ends first, or after a minute.
   bool Until(const std::function<bool()>& condition);
   /// Waits for the end, at most two minutes; then it is killed.

@@ -84,6 +84,8 @@ Status RefuseIneffective(const HydrateOptions& options) {
   return Ok();
 }
 
+int DefaultSpillThreads(int workers) { return std::max(2, workers / 4); }
+
 void AddSettings(CLI::App& command, HydrateOptions& options) {
   const auto add = [&](const std::string& name, auto& value, const std::string& help) {
     return command.add_option(name, value, help)->capture_default_str()->group("Settings");
@@ -122,7 +124,7 @@ void AddHydrateFlags(CLI::App& command, HydrateOptions& options) {
   options.memory = FormatBytes(static_cast<int64_t>(
       kDefaultShare * static_cast<double>(sys::UsableMemoryBytes())));
   options.workers = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
-  options.spill_threads = std::max(2, options.workers / 4);
+  options.spill_threads = DefaultSpillThreads(options.workers);
   command.add_option("file", options.path, "Statements: CREATE SOURCE, CREATE INDEX")
       ->required()
       ->check(NotEmpty());
@@ -158,8 +160,11 @@ Result<double> ParseFraction(const std::string& text) {
   return fraction;
 }
 
-// Those that say how, not what.
-void NoteSettings(const CLI::App& command, HydrateOptions& options) {
+// What is not given follows the workers that are.
+void NoteSettings(CLI::App& command, HydrateOptions& options) {
+  CLI::Option& threads = *command.get_option("--spill-threads");
+  threads.default_str(std::to_string(DefaultSpillThreads(options.workers)));
+  if (threads.count() == 0) options.spill_threads = DefaultSpillThreads(options.workers);
   options.settings.clear();
   for (const CLI::Option* option : command.get_options()) {
     if (option->get_group() != "Settings") continue;

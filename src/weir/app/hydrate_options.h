@@ -52,8 +52,8 @@ void AddHydrateFlags(CLI::App& command, HydrateOptions& options);
 /// "0.05": more than 0, and 1 at most. Errors: kUsage.
 Result<double> ParseFraction(const std::string& text);
 
-/// Fills options.settings once the command line was read.
-void NoteSettings(const CLI::App& command, HydrateOptions& options);
+/// Fills options.settings once the command line was read, and those that follow from others.
+void NoteSettings(CLI::App& command, HydrateOptions& options);
 
 /// The engine that the settings ask for.
 /// Errors: kUsage names a setting that was given and would have no effect beside the others.

@@ -39,7 +39,7 @@ class Arranger {
  public:
   virtual ~Arranger() = default;
 
-  /// Errors: of Batcher::Push.
+  /// Errors: of Batcher::Push and SnapshotSorter::Push; after one the arranger is of no more use.
   virtual Status Push(int worker, const table::EncodedRows& rows, Time time, Diff diff) = 0;
   /// Takes in what others sent to this worker's shard. Errors: of Batcher::Push.
   virtual Status Receive(int worker) = 0;

@@ -23,7 +23,7 @@ uint64_t PrefixOf(Bytes row) {
 
 }  // namespace
 
-RangePartition::RangePartition(std::vector<Bytes> sample, int range_count) {
+RangePartition::RangePartition(std::span<Bytes> sample, int range_count) {
   WEIR_ASSERT(!sample.empty() && range_count >= 1 && range_count <= kMostRanges);
   std::sort(sample.begin(), sample.end(),
             [](Bytes a, Bytes b) { return CompareRows(a, b) < 0; });

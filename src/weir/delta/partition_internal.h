@@ -1,5 +1,6 @@
 #pragma once
 // RangePartition: which of many ranges of rows a row falls into.
+#include <span>
 #include <vector>
 
 #include "weir/delta/record_internal.h"
@@ -16,7 +17,7 @@ namespace weir::delta {
 class RangePartition {
  public:
   /// `sample` is put in order. Requires: at least one row; range_count from 1 to kMostRanges.
-  RangePartition(std::vector<Bytes> sample, int range_count);
+  RangePartition(std::span<Bytes> sample, int range_count);
 
   static constexpr int kMostRanges = 4096;
 

@@ -10,26 +10,55 @@ namespace {
 // Rows that ranges are chosen by. So many that a range is off by a tenth at most, most of the time.
 constexpr int64_t kSampleRows = 16'384;
 // Of each: what lies behind hardly tells rows apart, and wide rows must not fill the memory.
-constexpr int64_t kMostSampleBytes = 256;
+constexpr size_t kMostSampleBytes = 256;
+
+// Some rows of many, in pages of the pool.
+class Sample {
+ public:
+  explicit Sample(mem::Pool& pool) : pool_(pool) {}
+
+  Status Reserve(int64_t rows) {
+    WEIR_TRY(rows_page_, pool_.New(rows * static_cast<int64_t>(sizeof(Bytes))));
+    return Ok();
+  }
+  /// Requires: reserved.
+  Status Add(Bytes row) {
+    const Bytes kept = row.first(std::min<size_t>(row.size(), kMostSampleBytes));
+    if (room_.size() < kept.size()) {
+      WEIR_TRY(mem::OpenPage page, pool_.New(mem::Frames::kLeastBytes));
+      room_ = {page.data(), static_cast<size_t>(page.capacity())};
+      text_pages_.push_back(std::move(page));
+    }
+    std::memcpy(room_.data(), kept.data(), kept.size());
+    reinterpret_cast<Bytes*>(rows_page_.data())[count_++] = room_.first(kept.size());
+    room_ = room_.subspan(kept.size());
+    return Ok();
+  }
+  std::span<Bytes> rows() { return {reinterpret_cast<Bytes*>(rows_page_.data()), count_}; }
+
+ private:
+  mem::Pool& pool_;
+  mem::OpenPage rows_page_;
+  std::vector<mem::OpenPage> text_pages_;
+  std::span<uint8_t> room_;  // Of the last of them.
+  size_t count_ = 0;
+};
 
 // Up to kSampleRows of the rows, evenly apart.
-Result<std::vector<std::string>> SampleOf(const StagedRows& rows) {
+Status TakeSample(const StagedRows& rows, Sample& sample) {
   const int64_t step = rows.count() / kSampleRows + 1;
-  std::vector<std::string> sample;
+  WEIR_DO(sample.Reserve(rows.count() / step + 1));
   int64_t number = 0;
   for (const mem::Page& page : rows.pages()) {
     WEIR_TRY(const mem::PageGuard guard, page.Read());
     const RecordSpan records = StagedRows::RecordsOf(guard.bytes());
     for (const uint8_t* at = records.begin; at != records.end;) {
       const Record record = Record::At(at);
-      if (number++ % step == 0) {
-        const int64_t kept = std::min(record.size, kMostSampleBytes);
-        sample.emplace_back(AsText({record.row, static_cast<size_t>(kept)}));
-      }
+      if (number++ % step == 0) WEIR_DO(sample.Add(record.bytes()));
       at = record.end();
     }
   }
-  return sample;
+  return Ok();
 }
 
 }  // namespace
@@ -45,11 +74,10 @@ Result<std::shared_ptr<const RangePartition>> ChooseRanges(const StagedRows& row
       pool.RoomBytes() / share / options.staging_bytes / pages_per_range, 1,
       RangePartition::kMostRanges);
   const int64_t count = std::clamp<int64_t>(expected_bytes / options.range_bytes, 1, most);
-  WEIR_TRY(const std::vector<std::string> sample, SampleOf(rows));
-  std::vector<Bytes> views;
-  for (const std::string& row : sample) views.push_back(AsBytes(row));
+  Sample sample(pool);
+  WEIR_DO(TakeSample(rows, sample));
   return std::shared_ptr<const RangePartition>(
-      std::make_shared<RangePartition>(std::move(views), static_cast<int>(count)));
+      std::make_shared<RangePartition>(sample.rows(), static_cast<int>(count)));
 }
 
 Status RangeSort::Add(StagedRows range) {

@@ -1,7 +1,6 @@
 #pragma once
 // RangeSort: ranges of rows, sorted one after the other into a batch.
 #include <memory>
-#include <string>
 #include <vector>
 
 #include "weir/delta/partition_internal.h"
@@ -13,7 +12,7 @@ namespace weir::delta {
 
 /// Ranges for rows of which these are some, `expected_bytes` of all rows to be spread over them,
 /// with `pages_per_range` being filled at a time.
-/// Errors: of mem::Page::Read. Requires: `rows` is closed and not empty.
+/// Errors: of mem::Pool::New and mem::Page::Read. Requires: `rows` is closed and not empty.
 Result<std::shared_ptr<const RangePartition>> ChooseRanges(const StagedRows& rows,
                                                            mem::Pool& pool,
                                                            const SnapshotOptions& options,

@@ -35,7 +35,7 @@ class SnapshotSorter {
   ~SnapshotSorter();
 
   /// Rows from lane `lane`, one thread's way in.
-  /// Errors: of mem::Pool::New; rows before the one that found no room are in.
+  /// Errors: of mem::Pool::New and mem::Page::Read; after one the sorter is of no more use.
   Status Push(int lane, const table::EncodedRows& rows);
   /// No rows will follow in this lane.
   Status Close(int lane);

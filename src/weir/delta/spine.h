@@ -9,8 +9,8 @@ namespace weir::delta {
 
 struct SpineOptions {
   int64_t leaf_bytes = 128 << 10;
-  /// Updates merged for each one inserted. With sizes that double, log2(n) merges can be at work;
-  /// each has to end before the next batch of its size is there.
+  /// Updates that each merge at work merges for each one inserted. With sizes that double, log2(n)
+  /// merges can be at work; each has to end before the next batch of its size is there.
   int64_t effort = 8;
 };
 
@@ -54,8 +54,11 @@ class Spine {
  private:
   struct Merging;
 
-  void Begin();
-  Status Advance(int64_t& fuel);
+  void Begin(int64_t fuel);
+  bool IsMerging(size_t batch) const;
+  Status Advance(int64_t fuel_each, int64_t fuel);
+  Result<bool> Step(Merging& merging, int64_t& fuel) const;
+  Status Finish(Merging& merging);
   Result<std::unique_ptr<Cursor>> SeekAll(Bytes from) const;
 
   mem::Pool& pool_;
@@ -64,7 +67,7 @@ class Spine {
   Frontier physical_;
   Frontier upper_ = Time{0};
   std::vector<std::shared_ptr<const Batch>> batches_;  // The oldest first.
-  std::unique_ptr<Merging> merging_;
+  std::vector<std::unique_ptr<Merging>> merges_;       // Of two batches each, the oldest first.
 };
 
 }  // namespace weir::delta

@@ -121,6 +121,23 @@ TEST_F(SpineTest, WhatCancelledIsForgottenWithItsTimes) {
   EXPECT_LE(spine_->update_count(), 8);
 }
 
+// However long a large merge takes, small ones do not wait for it.
+TEST_F(SpineTest, TheNumberOfBatchesIsLogarithmic) {
+  Make(mem::kUnlimited);
+  std::mt19937_64 rng(5);
+  int64_t most = 0;
+  for (Time time = 0; time < 3000; ++time) {
+    std::vector<TestUpdate> batch;
+    for (uint64_t left = time == 0 ? 50'000 : rng() % 20; left > 0; --left) {
+      batch.push_back({fmt::format("k{:02}\x1f{:08}", rng() % 12, rng()) + '\0', time, 1});
+    }
+    ASSERT_TRUE(spine_->Insert(BatchOf(batch, time + 1)).ok());
+    spine_->AllowTimeCompaction(time);
+    most = std::max(most, spine_->batch_count());
+  }
+  EXPECT_LE(most, 20);
+}
+
 TEST_F(SpineTest, BatchesThatAreAskedForAloneAreNotMerged) {
   Make(mem::kUnlimited);
   spine_->AllowBatchCompaction(Time{0});

@@ -195,14 +195,12 @@ Result<HydrateRun> RunHydrate(const HydrateCall& call, const HydrateBench& bench
   command.argv = {ThisProgram(), "hydrate", call.sql_path};
   const std::vector<std::string> arguments = Arguments(call);
   command.argv.insert(command.argv.end(), arguments.begin(), arguments.end());
-  if (KnowsBound(call.batcher)) {
-    command.argv.insert(
-        command.argv.end(),
-        {"--memory",
-         call.memory_bytes > 0 ? std::to_string(call.memory_bytes) : std::string(kUnbound)});
-    if (!SpillsToSwap(call.batcher)) {
-      command.argv.insert(command.argv.end(), {"--spill-dir", bench.scratch});
-    }
+  const bool bound = KnowsBound(call.batcher) && call.memory_bytes > 0;
+  if (bound) {
+    command.argv.insert(command.argv.end(), {"--memory", std::to_string(call.memory_bytes)});
+  }
+  if (bound && !SpillsToSwap(call.batcher)) {
+    command.argv.insert(command.argv.end(), {"--spill-dir", bench.scratch});
   }
   command.folder = bench.scratch;
   command.group_path = call.group_path;
@@ -212,7 +210,7 @@ Result<HydrateRun> RunHydrate(const HydrateCall& call, const HydrateBench& bench
   const Cell printed = std::move(run.cell);
   run.cell = child.AsCell();
   run.cell.Merge(printed);
-  if (call.memory_bytes > 0) run.cell.Set("memory_bytes", call.memory_bytes);
+  if (bound) run.cell.Set("memory_bytes", call.memory_bytes);
   return run;
 }
 

@@ -8,6 +8,7 @@
 #include <array>
 #include <cstdlib>
 #include <functional>
+#include <optional>
 #include <thread>
 
 #include "tests/support/folder.h"
@@ -331,12 +332,15 @@ struct Crash {
 class SqliteLedgerDeathTest : public testing::TestWithParam<Crash> {};
 
 // The child starts this binary again ("threadsafe"), so that it reads WEIR_FAULT afresh; the folder
-// reaches it through the environment.
+// reaches it through the environment: one of its own would stay behind when it is killed.
 TEST_P(SqliteLedgerDeathTest, WhatWasRecordedBeforeTheKillIsThereAfterwards) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   const Crash& crash = GetParam();
-  const Folder folder;
-  setenv("WEIR_LEDGER_TEST_STATE", folder.state().c_str(), /*overwrite=*/0);
+  std::optional<Folder> folder;
+  if (std::getenv("WEIR_LEDGER_TEST_STATE") == nullptr) {
+    folder.emplace();
+    setenv("WEIR_LEDGER_TEST_STATE", folder->state().c_str(), 1);
+  }
   EXPECT_EXIT(
       {
         setenv("WEIR_FAULT", crash.fault, 1);
@@ -346,7 +350,7 @@ TEST_P(SqliteLedgerDeathTest, WhatWasRecordedBeforeTheKillIsThereAfterwards) {
   unsetenv("WEIR_LEDGER_TEST_STATE");
 
   sys::RealClock clock;
-  const auto ledger = OpenOrDie(folder.state(), clock);
+  const auto ledger = OpenOrDie(folder->state(), clock);
   ASSERT_EQ(ledger->Runs({}).value().size(), 1u);
   EXPECT_EQ(ledger->Files({}).value().size(), crash.files);
   EXPECT_EQ(ledger->HarmOf({}).value().size(), crash.harm);

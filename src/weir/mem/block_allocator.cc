@@ -63,7 +63,8 @@ int64_t BlockAllocator::RoundUp(int64_t bytes) {
 }
 
 Status BlockAllocator::ChargeBlock(int64_t bytes, Limit limit) {
-  if (budget_.TryCharge(bytes).ok()) return Ok();
+  // Others first: kept blocks are few, and fresh ones in their place cost page faults.
+  if (budget_.ChargeOrReclaim(bytes).ok()) return Ok();
   DropKept();
   Status charged = budget_.ChargeOrReclaim(bytes);
   if (charged.ok() || limit == Limit::kObeyed) return charged;

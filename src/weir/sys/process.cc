@@ -57,9 +57,10 @@ int64_t LeastLimit(const std::string& mount, std::string group, const char* file
 }
 
 // Of the process's groups: lines of "number:controllers:/path", v2 without controllers.
-int64_t GroupLimit() {
+int64_t GroupLimit(const std::string& root) {
   int64_t least = INT64_MAX;
-  std::FILE* const groups = std::fopen("/proc/self/cgroup", "re");
+  const std::string mount = root + "/sys/fs/cgroup";
+  std::FILE* const groups = std::fopen((root + "/proc/self/cgroup").c_str(), "re");
   if (groups == nullptr) return least;
   char line[4096];
   while (std::fgets(line, sizeof line, groups) != nullptr) {
@@ -72,9 +73,9 @@ int64_t GroupLimit() {
     std::string group(text.substr(path + 1));
     if (group == "/") group.clear();
     if (!group.empty() && group[0] != '/') continue;
-    if (names.empty()) least = std::min(least, LeastLimit("/sys/fs/cgroup", group, "memory.max"));
+    if (names.empty()) least = std::min(least, LeastLimit(mount, group, "memory.max"));
     if (names == "memory") {
-      least = std::min(least, LeastLimit("/sys/fs/cgroup/memory", group, "memory.limit_in_bytes"));
+      least = std::min(least, LeastLimit(mount + "/memory", group, "memory.limit_in_bytes"));
     }
   }
   std::fclose(groups);
@@ -83,9 +84,9 @@ int64_t GroupLimit() {
 
 }  // namespace
 
-int64_t UsableMemoryBytes() {
+int64_t UsableMemoryBytes(const std::string& root) {
   const int64_t machine = int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGESIZE);
-  return std::min(machine, GroupLimit());
+  return std::min(machine, GroupLimit(root));
 }
 
 ProcessUsage ReadProcessUsage() {

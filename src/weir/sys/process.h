@@ -1,6 +1,7 @@
 #pragma once
 // What this process has used of the machine: memory, CPU time, I/O, faults.
 #include <cstdint>
+#include <string>
 
 #include "weir/sys/clock.h"
 
@@ -21,8 +22,9 @@ struct ProcessUsage {
 ProcessUsage ReadProcessUsage();
 
 /// What this process may hold in memory: the machine's, or the least that its control groups (v1 or
-/// v2) and those above them allow. Swap does not count.
-int64_t UsableMemoryBytes();
+/// v2) and those above them allow. Swap does not count. `root`: in front of /proc and /sys, for
+/// tests.
+int64_t UsableMemoryBytes(const std::string& root = "");
 
 /// What the calling thread has spent of the processors, user and system. Cost: about 0.3 µs.
 Duration ThreadCpuTime();
