@@ -209,9 +209,9 @@ class Bench(unittest.TestCase):
         ended = weir("bench", "hydrate", *flags)
         self.assertEqual(ended.returncode, 0, ended.stderr)
         cells = read_cells(folder)
-        self.assertEqual([(cell["rung"], cell["compress_min_depth"]) for cell in cells],
-                         [("legacy", ""), ("auto", "255"), ("auto", "0"), ("paged_spill", ""),
-                          ("paged_lz4", "")])
+        self.assertEqual([(cell["rung"], cell["spill_codec"]) for cell in cells],
+                         [("legacy", ""), ("auto", "auto"), ("auto", "none"), ("auto", "lz4"),
+                          ("paged_spill", ""), ("paged_lz4", "")])
         self.assertEqual(len({cell["digest"] for cell in cells}), 1)
         self.assertIn("span, auto compressing / not", ended.stdout)
 

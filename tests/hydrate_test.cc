@@ -158,6 +158,8 @@ TEST_F(HydrateTest, SettingsWithoutEffectAreRefused) {
       {"--spill-dir", "/tmp", "--batcher", "paged"},
       {"--spill-threads", "4", "--batcher", "paged_malloc"},
       {"--compress-min-depth", "2", "--batcher", "paged_spill"},
+      {"--compress-min-depth", "2", "--spill-codec", "none"},
+      {"--spill-codec", "none", "--batcher", "paged_lz4"},
       {"--spill-dir", "/tmp", "--batcher", "paged_pageout"},
       {"--spill-handoff", "block", "--spill-threads", "0"},
       {"--eager-backing", "on", "--spill-threads", "0"}};

@@ -11,6 +11,8 @@
 #include "weir/app/pool_metrics.h"
 #include "weir/app/progress_line.h"
 #include "weir/app/workshop.h"
+#include "weir/base/printable.h"
+#include "weir/base/secret.h"
 #include "weir/hydrate/digest.h"
 
 namespace weir::app {
@@ -93,6 +95,11 @@ Status HydrateAll(const HydrateOptions& options, hydrate::Engine& engine, Worksh
   return engine.Hydrate(workshop.stop);
 }
 
+void WarnOf(const Error& error) {
+  std::fprintf(stderr, "weir: %s; going on, and trying again until there is room\n",
+               Printable(HidePasswords(error.message)).c_str());
+}
+
 Status Hydrate(const HydrateOptions& options, Workshop& workshop) {
   WEIR_TRY(const hydrate::EngineOptions engine_options, EngineOptionsOf(options));
   WEIR_TRY(const std::string text, workshop.files.Read(options.path, kMostTextBytes));
@@ -108,9 +115,8 @@ Status Hydrate(const HydrateOptions& options, Workshop& workshop) {
   // A stop was for the hydration; what it came to can still be asked.
   const sys::Stop never;
   WEIR_DO(Show(options, *engine, monitor, hydrated.ok() ? workshop.stop : never));
-  if (!hydrated.ok()) return hydrated;
-  if (!options.follow) return Ok();
-  WEIR_DO(engine->Follow(workshop.stop));
+  if (!options.follow || !(hydrated.ok() || hydrate::MayPass(hydrated.error()))) return hydrated;
+  WEIR_DO(engine->Follow(workshop.stop, WarnOf));
   return Show(options, *engine, monitor, never);
 }
 

@@ -20,21 +20,25 @@ struct Variant {
   const char* name;
   delta::BatcherKind kind;
   bool spills = true;  // Those that do not know no bound either: swap is their only spill.
-  bool compresses = true;
+  const char* codec = "lz4";  // Unless --spill-codec says another, where it may.
+  bool any_codec = false;
   bool from_heap = false;
   bool to_swap = false;
 };
 
 constexpr Variant kVariants[] = {
-    {.name = "auto", .kind = delta::BatcherKind::kSnapshot},
-    {.name = "snapshot", .kind = delta::BatcherKind::kSnapshot},
+    {.name = "auto", .kind = delta::BatcherKind::kSnapshot, .codec = "auto", .any_codec = true},
+    {.name = "snapshot",
+     .kind = delta::BatcherKind::kSnapshot,
+     .codec = "auto",
+     .any_codec = true},
     {.name = "legacy", .kind = delta::BatcherKind::kLegacy, .spills = false},
     {.name = "paged_malloc",
      .kind = delta::BatcherKind::kPaged,
      .spills = false,
      .from_heap = true},
     {.name = "paged", .kind = delta::BatcherKind::kPaged, .spills = false},
-    {.name = "paged_spill", .kind = delta::BatcherKind::kPaged, .compresses = false},
+    {.name = "paged_spill", .kind = delta::BatcherKind::kPaged, .codec = "none"},
     {.name = "paged_lz4", .kind = delta::BatcherKind::kPaged},
     {.name = "paged_pageout", .kind = delta::BatcherKind::kPaged, .to_swap = true},
 };
@@ -65,11 +69,16 @@ Status RefuseIneffective(const HydrateOptions& options) {
   const std::string batcher = "--batcher " + options.batcher;
   if (!variant.spills) {
     WEIR_DO(refuse({"memory", "budget-fraction", "spill-dir", "spill-limit", "spill-threads",
-                    "spill-handoff", "compress-min-depth", "eager-backing", "pool-rss-target"},
+                    "spill-handoff", "spill-codec", "compress-min-depth", "eager-backing",
+                    "pool-rss-target"},
                    batcher + ", which neither knows a bound nor spills"));
   }
-  if (!variant.compresses) {
-    WEIR_DO(refuse({"compress-min-depth"}, batcher + ", which never compresses"));
+  if (!variant.any_codec) {
+    WEIR_DO(refuse({"spill-codec"},
+                   fmt::format("{}, whose codec is always {}", batcher, variant.codec)));
+  }
+  if (options.spill_codec == "none") {
+    WEIR_DO(refuse({"compress-min-depth"}, "a codec of none, which compresses no page"));
   }
   if (variant.to_swap) {
     WEIR_DO(refuse({"spill-dir"}, batcher + ", which spills to the kernel's swap"));
@@ -109,6 +118,10 @@ void AddSettings(CLI::App& command, HydrateOptions& options) {
   add("--spill-handoff", options.spill_handoff,
       "What who needs memory does when they are too slow: spills too (help), or waits (block)")
       ->check(CLI::IsMember({"help", "block"}));
+  add("--spill-codec", options.spill_codec,
+      "How spilled pages are compressed: lz4, none, or auto: lz4 while that is quicker than "
+      "writing more bytes")
+      ->check(CLI::IsMember({"auto", "lz4", "none"}));
   add("--compress-min-depth", options.compress_min_depth,
       "Pages of fewer merges are spilled as they are; 255: all are")
       ->check(CLI::Range(0, 255));
@@ -165,6 +178,9 @@ void NoteSettings(CLI::App& command, HydrateOptions& options) {
   CLI::Option& threads = *command.get_option("--spill-threads");
   threads.default_str(std::to_string(DefaultSpillThreads(options.workers)));
   if (threads.count() == 0) options.spill_threads = DefaultSpillThreads(options.workers);
+  CLI::Option& codec = *command.get_option("--spill-codec");
+  codec.default_str(VariantOf(options.batcher).codec);
+  if (codec.count() == 0) options.spill_codec = VariantOf(options.batcher).codec;
   options.settings.clear();
   for (const CLI::Option* option : command.get_options()) {
     if (option->get_group() != "Settings") continue;
@@ -196,7 +212,9 @@ Result<hydrate::EngineOptions> EngineOptionsOf(const HydrateOptions& options) {
   engine.pool.handoff = options.spill_handoff == "block" ? mem::SpillHandoff::kBlock
                                                          : mem::SpillHandoff::kHelp;
   engine.pool.compress_min_depth =
-      variant.compresses ? options.compress_min_depth : mem::PoolOptions::kNeverCompress;
+      options.spill_codec == "none" ? mem::PoolOptions::kNeverCompress : options.compress_min_depth;
+  engine.pool.codec = options.spill_codec == "auto" ? mem::SpillCodec::kWhereQuicker
+                                                    : mem::SpillCodec::kAlways;
   engine.pool.eager_backing = options.eager_backing;
   return engine;
 }

@@ -30,6 +30,7 @@ struct HydrateOptions {
   std::string spill_limit = "1TiB";
   int spill_threads = 0;
   std::string spill_handoff = "help";
+  std::string spill_codec = "auto";
   int compress_min_depth = 1;
   bool eager_backing = false;
   std::string pool_rss_target = "0";

@@ -103,6 +103,7 @@ constexpr CellKey kKeys[] = {
     {"budget_fraction"},
     {"eager_backing", true},
     {"compress_min_depth"},
+    {"spill_codec", true},
     {"void", true},
     {"objects_compared"},
     {"geomean_ratio"},

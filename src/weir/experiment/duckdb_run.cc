@@ -11,6 +11,7 @@ import duckdb
 database, path = sys.argv[1:]
 text = re.sub(r"--[^\n]*", "", open(path).read())
 connection = duckdb.connect(database)
+connection.execute("SET enable_progress_bar = false")
 answers = []
 for statement in text.split(";"):
     if not statement.strip():

@@ -15,12 +15,18 @@ constexpr const char* kKind = "indexes";
 
 Variant VariantOf(const HydrateOptions& options, const HydrateBench& bench,
                   const std::shared_ptr<TpchFiles>& files, const std::string& rung,
-                  double pressure) {
+                  double pressure, const std::string& free_hash) {
   Cell parameters = HydrateParameters(options, kKind, rung);
   parameters.Set("pressure", pressure);
-  const auto measure = [files, pressure](HydrateCall call, const RunCall& run) -> Result<Cell> {
+  const auto measure = [files, &bench, pressure, free_hash](
+                           HydrateCall call, const RunCall& run) -> Result<Cell> {
     WEIR_TRY(call.sql_path, files->WriteSql("indexes.sql", sql::kTpchIndexes));
-    call.memory_bytes = pressure > 0 ? MemoryAt(files->index_bytes(), pressure) : 0;
+    const Cell* const free = pressure < 1 ? bench.store.Find(free_hash, 1) : nullptr;
+    if (pressure > 0) {
+      const double held = free == nullptr ? static_cast<double>(files->index_bytes())
+                                          : free->Number("peak_anonymous_bytes").value_or(0);
+      call.memory_bytes = MemoryAt(static_cast<int64_t>(held), pressure);
+    }
     WEIR_TRY(Cell cell, run(call));
     if (pressure > 1) cell.Set("void", std::string(VoidReason(call.batcher, cell)));
     return cell;
@@ -106,10 +112,12 @@ Group IndexGroup(const HydrateOptions& options, const HydrateBench& bench,
   if (rungs.empty()) rungs = {"legacy", "auto", "paged", "paged_lz4"};
   Group group;
   group.prepare = [files] { return files->Prepare(); };
+  std::string free_hash;
   for (const double pressure : options.pressures) {
     for (const std::string& rung : rungs) {
       if (pressure > 0 && !KnowsBound(rung)) continue;
-      group.variants.push_back(VariantOf(options, bench, files, rung, pressure));
+      group.variants.push_back(VariantOf(options, bench, files, rung, pressure, free_hash));
+      if (free_hash.empty()) free_hash = group.variants.front().AllSettings().Hash();
     }
   }
   return group;

@@ -130,7 +130,7 @@ LadderReport Hydrate() {
            {"workers", "workers"},
            {"concurrency", "hc"},
            {"spill_threads", "spill threads"},
-           {"compress_min_depth", "compress min depth"},
+           {"spill_codec", "codec"},
            {"budget_fraction", "budget fraction", 1, 2}},
           {HydrateSpans(), HydrateProcessor(), HydrateMemory()},
           HydrateTargets};

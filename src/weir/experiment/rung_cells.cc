@@ -61,7 +61,7 @@ std::string DetailOf(const RungCells& rung) {
   for (const Part& part :
        {Part{"pressure", "at ", ""}, Part{"workers", "", " workers"},
         Part{"spill_threads", "", " spill threads"}, Part{"spill_handoff", "", ""},
-        Part{"eager_backing", "eager ", ""}, Part{"compress_min_depth", "compress from ", ""},
+        Part{"eager_backing", "eager ", ""}, Part{"spill_codec", "codec ", ""},
         Part{"budget_fraction", "fraction ", ""}}) {
     if (rung.Text(part.key).empty()) continue;
     detail += fmt::format("{}{}{}{}", detail.empty() ? "" : ", ", part.before, rung.Text(part.key),

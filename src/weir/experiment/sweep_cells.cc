@@ -59,8 +59,9 @@ std::vector<Point> PointsOf(const std::string& name) {
     points.push_back({"paged_malloc", 0, 0, {}, {}});
     points.push_back({"paged", 0, 0, {}, {}});
   } else if (name == "codec") {
-    points.push_back(WithFlag("auto", "compress_min_depth", "255"));
-    points.push_back(WithFlag("auto", "compress_min_depth", "0"));
+    for (const char* codec : {"auto", "none", "lz4"}) {
+      points.push_back(WithFlag("auto", "spill_codec", codec));
+    }
     points.push_back({"paged_spill", kPressure, 0, {}, {}});  // Never compresses, by definition.
     points.push_back({"paged_lz4", kPressure, 0, {}, {}});
   }

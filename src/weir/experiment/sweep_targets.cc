@@ -108,8 +108,8 @@ void AddPairLines(const std::string& name, const Rungs& alike, std::vector<Targe
   }
   if (name == "codec") {
     lines.push_back(PairLine(
-        alike, "auto compressing / not", Select(alike, {{"compress_min_depth", "0"}}),
-        Select(alike, {{"compress_min_depth", "255"}}), kSeedCodec));
+        alike, "auto compressing / not", Select(alike, {{"spill_codec", "lz4"}}),
+        Select(alike, {{"spill_codec", "none"}}), kSeedCodec));
     lines.push_back(PairLine(alike, "paged_lz4 / paged_spill",
                              Select(alike, {{"rung", "paged_lz4"}}),
                              Select(alike, {{"rung", "paged_spill"}}), kSeedCodec));

@@ -39,6 +39,10 @@ int64_t TierBytes(const EngineOptions& options) {
 
 }  // namespace
 
+bool MayPass(const Error& error) {
+  return error.code == Code::kExhausted || error.code == Code::kUnavailable;
+}
+
 Engine::Engine(const EngineOptions& options, sys::Clock& clock)
     : options_(options),
       clock_(clock),
@@ -221,7 +225,21 @@ std::vector<Engine::Object*> Engine::NextGroup() {
   return group;
 }
 
+// What failed for want of room begins anew.
+Status Engine::ReviveFailed() {
+  for (const auto& object : objects_) {
+    const std::optional<Error> failure = object->index->failure();
+    if (!failure.has_value() || !MayPass(*failure)) continue;
+    WEIR_TRY(auto index, Index::Make(object->index->plan(), object->rows->schema(),
+                                     options_.worker_count, *pool_));
+    const std::lock_guard lock(mutex_);
+    object->index = std::move(index);
+  }
+  return Ok();
+}
+
 Status Engine::Hydrate(const sys::Stop& stop) {
+  WEIR_DO(ReviveFailed());
   std::optional<Error> failure;
   while (true) {
     const std::vector<Object*> group = NextGroup();
@@ -271,23 +289,32 @@ Status Engine::ApplyDueTicks(const sys::Stop& stop) {
   for (auto& [name, entry] : sources_) {
     const auto interval = entry.source->tick_interval();
     if (!interval.has_value() || entry.paused.has_value()) continue;
-    while (entry.created + *interval * (entry.ticks + 1) <= now) {
+    while (entry.tick.has_value() || entry.created + *interval * (entry.ticks + 1) <= now) {
       Status applied = ApplyTick(name, entry);
       if (!applied.ok() && !failure.has_value()) failure = std::move(applied).error();
-      if (stop.asked()) break;
+      if (entry.tick.has_value() || stop.asked()) break;
     }
   }
   if (failure.has_value()) return *std::move(failure);
   return Ok();
 }
 
-Status Engine::Follow(const sys::Stop& stop) {
-  constexpr sys::Duration kNothingToDo = std::chrono::seconds(1);
+Status Engine::CatchUp(const sys::Stop& stop) {
+  WEIR_DO(Hydrate(stop));
+  return ApplyDueTicks(stop);
+}
+
+Status Engine::Follow(const sys::Stop& stop, const std::function<void(const Error&)>& warn) {
+  bool warned = false;
   while (true) {
-    WEIR_DO(ApplyDueTicks(stop));
+    const Status done = CatchUp(stop);
     if (stop.asked()) return Ok();
+    if (!done.ok() && !MayPass(done.error())) return done;
+    if (!done.ok() && !warned) warn(done.error());
+    warned = !done.ok();
     const auto next = NextTickTime();
-    const sys::Duration wait = next.has_value() ? *next - clock_.Now() : kNothingToDo;
+    const sys::Duration wait =
+        done.ok() && next.has_value() ? *next - clock_.Now() : kRetryInterval;
     if (wait.count() > 0) clock_.Wait(wait, stop);
   }
 }
@@ -300,25 +327,38 @@ delta::Time Engine::TimeOf(const std::string& source) const {
 }
 
 Status Engine::ApplyTick(const std::string& name, SourceEntry& entry) {
-  const std::vector<feed::TableChange> changes = entry.source->NextTick(blocks_);
-  ++entry.ticks;
-  const delta::Time time = TimeOf(name);
-  std::optional<Error> failure;
-  for (const auto& object : objects_) {
-    WEIR_ASSERT(object->index->stage() != Stage::kPending);
-    if (object->source != name || object->index->stage() != Stage::kHydrated) continue;
-    std::vector<RowsChange> rows;
-    for (const feed::TableChange& change : changes) {
-      if (change.table == object->table) rows.push_back({&change.rows, change.diff});
-    }
-    Status applied = object->index->Apply(rows, time, *pool_, blocks_);
-    if (applied.ok()) continue;
-    Error error = std::move(applied).error().In(object->index->plan().name);
-    if (!failure.has_value()) failure = error;
-    object->index->Fail(std::move(error));
+  if (!entry.tick.has_value()) {
+    entry.tick = entry.source->NextTick(blocks_);
+    ++entry.ticks;
   }
+  std::optional<Error> failure;
+  bool lacking = false;
+  for (const auto& object : objects_) {
+    if (object->source != name) continue;
+    Status applied = ApplyTo(*object, *entry.tick, TimeOf(name));
+    if (applied.ok()) continue;
+    lacking |= object->index->stage() == Stage::kHydrated;
+    if (!failure.has_value()) failure = std::move(applied).error();
+  }
+  if (!lacking) entry.tick.reset();
   if (failure.has_value()) return *std::move(failure);
   return Ok();
+}
+
+// Nothing to do where an earlier try went well.
+Status Engine::ApplyTo(Object& object, std::span<const feed::TableChange> tick, delta::Time time) {
+  Index& index = *object.index;
+  WEIR_ASSERT(index.stage() != Stage::kPending);
+  if (index.stage() != Stage::kHydrated || index.frontier() > time) return Ok();
+  std::vector<RowsChange> rows;
+  for (const feed::TableChange& change : tick) {
+    if (change.table == object.table) rows.push_back({&change.rows, change.diff});
+  }
+  Status applied = index.Apply(rows, time, *pool_, blocks_);
+  if (applied.ok()) return Ok();
+  Error error = std::move(applied).error().In(index.plan().name);
+  if (!MayPass(error)) index.Fail(error);
+  return error;
 }
 
 // ---- Statuses -----------------------------------------------------------------------------------

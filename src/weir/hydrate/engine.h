@@ -1,5 +1,6 @@
 #pragma once
 // Engine: sources and the objects over them, hydrated within one budget and kept up to date.
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -34,6 +35,8 @@ struct EngineOptions {
 
 /// Times are in milliseconds, and no two ticks may have the same.
 inline constexpr sys::Duration kLeastTick = std::chrono::milliseconds(1);
+/// Between tries of what failed for want of memory or disk.
+inline constexpr sys::Duration kRetryInterval = std::chrono::seconds(1);
 inline constexpr int64_t kLeastPoolBytes = int64_t{128} << 20;
 
 /// How far one object has come.
@@ -51,6 +54,9 @@ struct ObjectStatus {
   std::optional<delta::Time> frontier;         ///< Once hydrated: all before it is in, in ms.
   std::optional<Error> failure;
 };
+
+/// Whether this was for want of memory or disk, and may be mended by trying again.
+bool MayPass(const Error& error);
 
 /// Everything is charged to one budget, the program itself included; what does not fit is in an
 /// unlinked file of the spill folder.
@@ -90,16 +96,22 @@ class Engine {
   Status DropIndex(const std::string& name);
 
   /// Hydrates what is pending, object by object or together: those of one table share a scan. One
-  /// that fails does not keep the others from it.
+  /// that fails does not keep the others from it. What failed before for want of memory or disk is
+  /// pending again.
   /// Errors: the first failure; kCancelled when `stop` was asked for.
   Status Hydrate(const sys::Stop& stop);
   /// Applies every tick whose time has come to what is hydrated; once `stop` was asked for, one of
   /// each source at most.
-  /// Errors:   the first failure of an object, which is failed then; the others have the tick.
+  /// Errors:   the first failure of an object; the others have the tick. With kExhausted and
+  ///           kUnavailable it is as it was before, and the next call begins with this tick for
+  ///           those that do not have it; else it is failed.
   /// Requires: nothing is pending.
   Status ApplyDueTicks(const sys::Stop& stop);
-  /// Applies ticks as their time comes, until `stop` is asked for. Errors: of ApplyDueTicks().
-  Status Follow(const sys::Stop& stop);
+  /// Applies ticks as their time comes, until `stop` is asked for. For want of memory or disk it
+  /// tries again, with ticks and with what could not be hydrated, every kRetryInterval; `warn` is
+  /// told why, once until it succeeds.
+  /// Errors: others of ApplyDueTicks() and Hydrate().
+  Status Follow(const sys::Stop& stop, const std::function<void(const Error&)>& warn);
 
   std::vector<ObjectStatus> statuses() const;
   /// Null if there is none of that name.
@@ -112,7 +124,8 @@ class Engine {
     std::unique_ptr<feed::Source> source;
     sys::Duration created{0};
     std::optional<sys::Duration> paused;  // Since when.
-    int64_t ticks = 0;  // Applied.
+    int64_t ticks = 0;  // Begun.
+    std::optional<std::vector<feed::TableChange>> tick;  // The last, while some objects lack it.
   };
   struct Object {
     std::unique_ptr<Index> index;
@@ -131,11 +144,14 @@ class Engine {
   Engine(const EngineOptions& options, sys::Clock& clock);
   Status Start();
   Result<FoundTable> FindTable(const std::string& name) const;
+  Status ReviveFailed();
   std::vector<Object*> NextGroup();
   Status HydrateGroup(const std::vector<Object*>& group, const sys::Stop& stop);
   delta::Time TimeOf(const std::string& source) const;
   std::optional<sys::Duration> NextTickTime() const;
   Status ApplyTick(const std::string& name, SourceEntry& entry);
+  Status ApplyTo(Object& object, std::span<const feed::TableChange> tick, delta::Time time);
+  Status CatchUp(const sys::Stop& stop);
 
   void SetLimits();
 

@@ -169,7 +169,7 @@ TEST_F(EngineTest, AStopIsSeenBetweenTicks) {
   ASSERT_TRUE(engine->Hydrate(stop_).ok());
   clock_.Advance(std::chrono::hours(1));
   stop_.Ask();
-  ASSERT_TRUE(engine->Follow(stop_).ok());
+  ASSERT_TRUE(engine->Follow(stop_, [](const Error&) {}).ok());
   ExpectAllRight(*engine, 1, 100);
 }
 
@@ -241,7 +241,7 @@ TEST_F(EngineTest, FollowEndsWhenItIsAsked) {
   const auto engine = MakeEngine(Options(), std::chrono::milliseconds(100));
   ASSERT_TRUE(engine->Hydrate(stop_).ok());
   stop_.Ask();
-  EXPECT_TRUE(engine->Follow(stop_).ok());
+  EXPECT_TRUE(engine->Follow(stop_, [](const Error&) {}).ok());
   EXPECT_EQ(engine->AddIndex({"late", "orders", {"o_orderkey"}}).ok(), true);
   EXPECT_EQ(engine->Hydrate(stop_).error().code, Code::kCancelled);
   EXPECT_EQ(engine->statuses().back().stage, Stage::kFailed);
@@ -302,6 +302,41 @@ TEST_F(EngineTest, AnObjectThatFindsNoRoomFailsAlone) {
   EXPECT_EQ(statuses[0].stage, Stage::kFailed);
   EXPECT_EQ(statuses[0].failure.value().code, Code::kExhausted);
   EXPECT_EQ(statuses[1].stage, Stage::kHydrated);
+
+  // It goes on when there is more.
+  ASSERT_TRUE(engine->SetMemory(int64_t{1} << 30).ok());
+  const Status again = engine->Hydrate(stop_);
+  ASSERT_TRUE(again.ok()) << again.error().message;
+  EXPECT_EQ(engine->statuses()[0].stage, Stage::kHydrated);
+  EXPECT_EQ(engine->statuses()[0].rows_read, engine->statuses()[0].rows_expected);
+}
+
+// A tick that finds no room is applied when there is some, to each index once.
+TEST_F(EngineTest, ATickWaitsForRoom) {
+  EngineOptions options = Options();
+  options.spill_limit_bytes = 1 << 20;
+  options.memory_bytes = int64_t{1} << 30;
+  const auto engine = MakeEngine(options, std::chrono::seconds(1));
+  ASSERT_TRUE(engine->Hydrate(stop_).ok());
+  // Less than the indexes take, and a device without room for the rest: they are over it.
+  Status lowered = Ok();
+  int64_t bytes = engine->budget().used_bytes();
+  while (lowered.ok()) lowered = engine->SetMemory(bytes -= 4 << 20);
+  EXPECT_EQ(lowered.error().code, Code::kExhausted);
+  EXPECT_GT(engine->budget().used_bytes(), bytes);
+  int64_t refused = 0;
+  for (int tick = 1; tick <= 20; ++tick) {
+    clock_.Advance(std::chrono::seconds(1));
+    const Status applied = engine->ApplyDueTicks(stop_);
+    if (applied.ok()) continue;
+    EXPECT_EQ(applied.error().code, Code::kExhausted) << applied.error().message;
+    ++refused;
+  }
+  EXPECT_GT(refused, 0);
+  for (const auto& status : engine->statuses()) EXPECT_EQ(status.stage, Stage::kHydrated);
+  ASSERT_TRUE(engine->SetMemory(options.memory_bytes).ok());
+  ASSERT_TRUE(engine->ApplyDueTicks(stop_).ok());
+  ExpectAllRight(*engine, 20, 20'000);
 }
 
 }  // namespace

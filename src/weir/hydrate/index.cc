@@ -79,9 +79,14 @@ Status Index::Apply(std::span<const RowsChange> changes, delta::Time time, mem::
           {row, rows.key_size(at), time, change.diff}));
     }
   }
+  std::vector<std::unique_ptr<delta::Batch>> batches;
+  for (const auto& batcher : batchers) {
+    WEIR_TRY(batches.emplace_back(), batcher->Seal(time + 1));
+  }
   for (size_t at = 0; at < shards_.size(); ++at) {
-    WEIR_TRY(auto batch, batchers[at]->Seal(time + 1));
-    WEIR_DO(shards_[at]->Insert(std::move(batch)));
+    // The batch is in, whatever merges meet; those that found no room are made another time.
+    const Status merged = shards_[at]->Insert(std::move(batches[at]));
+    if (!merged.ok() && merged.error().code == Code::kCorrupt) return merged;
     shards_[at]->AllowTimeCompaction(time);
     shards_[at]->AllowBatchCompaction(time + 1);
   }

@@ -80,7 +80,8 @@ class Index {
 
   /// Takes in what changed at `time`, after which no more comes until then; nothing, if nothing
   /// did. Reads at earlier times are no longer answered.
-  /// Errors:   of mem::Pool; the index is of no more use after one.
+  /// Errors:   kExhausted and kUnavailable of mem::Pool: the index is as it was before; kCorrupt:
+  ///           it is of no more use.
   /// Requires: `time` is not before frontier().
   Status Apply(std::span<const RowsChange> changes, delta::Time time, mem::Pool& pool,
                mem::BlockAllocator& blocks);

@@ -45,6 +45,8 @@ class ExtentStore {
     const sys::ActivityScope activity(sys::Activity::kIo);
     return tier_ != nullptr ? tier_->Read(extent, to) : file_->Read(extent.offset, to);
   }
+  /// Whether stored forms fill memory first.
+  bool keeps_in_memory() const { return tier_ != nullptr; }
   int64_t unreclaimed_bytes() const { return file_->unreclaimed_bytes(); }
   /// Of what was written, what is in memory still.
   int64_t resident_bytes() const { return tier_ != nullptr ? tier_->held_bytes() : 0; }

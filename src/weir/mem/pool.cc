@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "weir/base/assert.h"
+#include "weir/mem/codec_choice_internal.h"
 #include "weir/mem/page_state_internal.h"
 #include "weir/mem/pool_counts_internal.h"
 #include "weir/sys/accounting.h"
@@ -54,7 +55,8 @@ Pool::Pool(Frames& frames, std::unique_ptr<ExtentStore> store, PoolOptions optio
     : frames_(frames),
       store_(std::move(store)),
       options_(options),
-      counts_(std::make_unique<Atomics>()) {
+      counts_(std::make_unique<Atomics>()),
+      codec_choice_(std::make_unique<CodecChoice>()) {
   WEIR_ASSERT(store_ != nullptr || !options_.spill);
 }
 

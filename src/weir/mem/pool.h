@@ -16,6 +16,7 @@
 
 namespace weir::mem {
 
+class CodecChoice;
 class Pool;
 struct PageState;
 
@@ -203,9 +204,12 @@ class Pool final : public Reclaimer {
   Result<int64_t> Evict(int64_t bytes);
 
   // Between memory and the spill file.
+  bool IsToCompress(const PageState& page) const;
   Bytes StoredForm(PageState& page, std::span<uint8_t>& scratch) const;
   Result<int64_t> WriteOut(const Victims& victims, Keep keep);
   int64_t Written(PageState& page, Extent extent, Keep keep);
+  Status ReadStored(const PageState& page, std::span<uint8_t> to);
+  bool Expand(const PageState& page, Bytes stored, std::span<uint8_t> raw);
   Status Load(PageState& page, OpenPage room);
 
   // Life of a page.
@@ -242,6 +246,7 @@ class Pool final : public Reclaimer {
   // ----
   struct Atomics;
   const std::unique_ptr<Atomics> counts_;
+  const std::unique_ptr<CodecChoice> codec_choice_;
   std::vector<std::thread> threads_;
 };
 

@@ -16,6 +16,7 @@ struct Pool::Atomics {
   std::atomic<int64_t> extent_bytes_written{0};
   std::atomic<int64_t> extent_raw_bytes_written{0};
   std::atomic<int64_t> extent_bytes_read{0};
+  std::atomic<int64_t> loads{0};
   std::atomic<int64_t> spill_scheduled{0};
   std::atomic<int64_t> spill_cancelled{0};
   std::atomic<int64_t> spill_in_flight{0};

@@ -3,12 +3,14 @@
 
 #include "weir/base/assert.h"
 #include "weir/base/units.h"
+#include "weir/mem/codec_choice_internal.h"
 #include "weir/mem/page_state_internal.h"
 #include "weir/mem/pool.h"
 #include "weir/mem/pool_counts_internal.h"
 #include "weir/sys/accounting.h"
 #include "weir/sys/compress.h"
 #include "weir/sys/hash.h"
+#include "weir/sys/process.h"
 
 namespace weir::mem {
 namespace {
@@ -17,6 +19,20 @@ namespace {
 constexpr int64_t kWriteBytes = 1 << 20;
 constexpr size_t kMostVictims = 16;
 constexpr size_t kMostPrefetches = 64;
+// Of reads, whose times are taken: asking the kernel costs as much as a tenth of a small one.
+constexpr int64_t kTimedReads = 8;
+
+// Since it was made, on this thread, without what was spent in line for a processor.
+class DeviceTimer {
+ public:
+  sys::Duration spent() const {
+    return sys::SteadyNow() - start_ - (sys::ThreadTimeInLine() - line_);
+  }
+
+ private:
+  const sys::Duration line_ = sys::ThreadTimeInLine();
+  const sys::Duration start_ = sys::SteadyNow();
+};
 
 }  // namespace
 
@@ -71,18 +87,29 @@ Result<int64_t> Pool::Evict(int64_t bytes) {
   return picked.freed_bytes + written;
 }
 
-// How a page is stored: in `scratch`, compressed, where that saves a block and there is room; else
-// as it lies in its frame. Returns what is to be written, in whole blocks.
+bool Pool::IsToCompress(const PageState& page) const {
+  if (options_.compress_min_depth == PoolOptions::kNeverCompress ||
+      page.depth < options_.compress_min_depth) {
+    return false;
+  }
+  return options_.codec == SpillCodec::kAlways || store_->keeps_in_memory() ||
+         codec_choice_->ShouldCompress();
+}
+
+// How a page is stored: in `scratch`, compressed, where that is wanted, saves a block and has room;
+// else as it lies in its frame. Returns what is to be written, in whole blocks.
 Bytes Pool::StoredForm(PageState& page, std::span<uint8_t>& scratch) const {
   page.compressed = false;
   page.stored_bytes = page.bytes;
   uint8_t* at = page.frame;
-  if (options_.compress_min_depth < PoolOptions::kNeverCompress &&
-      page.depth >= options_.compress_min_depth) {
+  if (IsToCompress(page)) {
     const Bytes raw(page.frame, static_cast<size_t>(page.bytes));
     const auto room = std::min<size_t>(
         scratch.size(), static_cast<size_t>(ExtentStore::RoundUp(page.bytes) - sys::kScratchBlock));
+    const sys::Duration start = sys::ThreadCpuTime();
     const int64_t size = sys::Compress(raw, scratch.first(room));
+    codec_choice_->NotePacked(page.bytes, size > 0 ? size : page.bytes,
+                              sys::ThreadCpuTime() - start);
     if (size > 0) {
       page.compressed = true;
       page.stored_bytes = size;
@@ -102,16 +129,20 @@ Result<int64_t> Pool::WriteOut(const Victims& victims, Keep keep) {
   std::span<uint8_t> left = scratch.bytes();
   std::array<Bytes, kMostVictims> pieces;
   int64_t total = 0;
+  int64_t raw = 0;
   for (size_t at = 0; at < victims.size(); ++at) {
     pieces[at] = StoredForm(*victims[at], left);
     total += static_cast<int64_t>(pieces[at].size());
+    raw += victims[at]->bytes;
   }
   auto extent = store_->Allocate(total);
   Status status = Ok();
   if (!extent.ok()) {
     status = extent.error();
   } else {
+    const DeviceTimer timer;
     status = store_->Write(extent.value(), std::span(pieces).first(victims.size()));
+    codec_choice_->NoteWritten(raw, total, timer.spent());
     if (!status.ok()) store_->Free(extent.value());
   }
   int64_t offset = status.ok() ? extent.value().offset : 0;
@@ -155,21 +186,39 @@ int64_t Pool::Written(PageState& page, Extent extent, Keep keep) {
 
 // ---- Reading.
 
+// The stored form of an evicted page.
+Status Pool::ReadStored(const PageState& page, std::span<uint8_t> to) {
+  codec_choice_->CountRead(page.bytes);
+  const bool timed = counts_->loads++ % kTimedReads == 0;
+  if (!timed) return store_->Read(page.extent, to);
+  const DeviceTimer timer;
+  WEIR_DO(store_->Read(page.extent, to));
+  codec_choice_->NoteRead(static_cast<int64_t>(to.size()), timer.spent());
+  return Ok();
+}
+
+// Whether `stored` is what was written; expands it into `raw`.
+bool Pool::Expand(const PageState& page, Bytes stored, std::span<uint8_t> raw) {
+  if (sys::Xxh3(stored) != page.checksum) return false;
+  const sys::Duration start = sys::ThreadCpuTime();
+  const bool intact = sys::Decompress(stored, raw);
+  codec_choice_->NoteUnpacked(page.bytes, sys::ThreadCpuTime() - start);
+  return intact;
+}
+
 // Brings an evicted page back into `room`. Requires: the page's lock is held.
 Status Pool::Load(PageState& page, OpenPage room) {
   const sys::ActivityScope activity(sys::Activity::kCodec);
-  const int64_t size = ExtentStore::RoundUp(page.stored_bytes);
-  const Bytes raw(room.data(), static_cast<size_t>(page.bytes));
+  const auto size = static_cast<size_t>(ExtentStore::RoundUp(page.stored_bytes));
+  const std::span<uint8_t> raw(room.data(), static_cast<size_t>(page.bytes));
   bool intact = true;
   if (page.compressed) {
     const Scratch scratch(*this);
-    const auto stored = scratch.bytes().first(static_cast<size_t>(size));
-    WEIR_DO(store_->Read(page.extent, stored));
-    const Bytes written = stored.first(static_cast<size_t>(page.stored_bytes));
-    intact = sys::Xxh3(written) == page.checksum &&
-             sys::Decompress(written, {room.data(), static_cast<size_t>(page.bytes)});
+    const auto stored = scratch.bytes().first(size);
+    WEIR_DO(ReadStored(page, stored));
+    intact = Expand(page, stored.first(static_cast<size_t>(page.stored_bytes)), raw);
   } else {
-    WEIR_DO(store_->Read(page.extent, {room.data(), static_cast<size_t>(size)}));
+    WEIR_DO(ReadStored(page, {room.data(), size}));
     intact = sys::Xxh3(raw) == page.checksum;
   }
   if (!intact) {

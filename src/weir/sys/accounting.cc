@@ -1,7 +1,6 @@
 #include "weir/sys/accounting.h"
 
 #include <atomic>
-#include <cstdio>
 #include <utility>
 
 #include "weir/base/assert.h"
@@ -37,19 +36,7 @@ void AddWait(Wait wait, Duration waited) {
   wait_nanos[static_cast<size_t>(wait)].fetch_add(waited.count(), std::memory_order_relaxed);
 }
 
-// Time for which the calling thread could have run and no processor was free; 0 where the kernel
-// does not tell.
-Duration TimeInLine() {
-  long long ran = 0;
-  long long in_line = 0;
-  if (std::FILE* file = std::fopen("/proc/thread-self/schedstat", "re")) {
-    if (std::fscanf(file, "%lld %lld", &ran, &in_line) != 2) in_line = 0;
-    std::fclose(file);
-  }
-  return Duration(in_line);
-}
-
-Duration KnownTime() { return ThreadCpuTime() + TimeInLine() + current.waited; }
+Duration KnownTime() { return ThreadCpuTime() + ThreadTimeInLine() + current.waited; }
 
 }  // namespace
 

@@ -123,4 +123,14 @@ Duration ThreadCpuTime() {
   return std::chrono::seconds(spent.tv_sec) + std::chrono::nanoseconds(spent.tv_nsec);
 }
 
+Duration ThreadTimeInLine() {
+  long long ran = 0;
+  long long in_line = 0;
+  if (std::FILE* file = std::fopen("/proc/thread-self/schedstat", "re")) {
+    if (std::fscanf(file, "%lld %lld", &ran, &in_line) != 2) in_line = 0;
+    std::fclose(file);
+  }
+  return Duration(in_line);
+}
+
 }  // namespace weir::sys
