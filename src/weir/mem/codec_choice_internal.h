@@ -7,10 +7,10 @@
 
 namespace weir::mem {
 
-/// Compares what a thread spends on a byte of a page, by what codec and device took lately: as it is,
-/// write + r * read; compressed, pack + r * unpack + s * (write + r * read), where s is the share
-/// that is left of it, and r how often pages are read back. A device that many threads wait for
-/// takes longer, so that a busy one is spared.
+/// Compares what a thread spends on a byte of a page, by what codec and device took lately: as it
+/// is, write + r * read; compressed, pack + r * unpack + s * (write + r * read), where s is the
+/// share that is left of it, and r how often pages are read back. A device that many threads wait
+/// for takes longer, so that a busy one is spared.
 ///
 /// Threads: any.
 class CodecChoice {
