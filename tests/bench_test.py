@@ -148,6 +148,18 @@ class Bench(unittest.TestCase):
         self.assertTrue(all(int(row["time_ns"]) > 0 for row in objects))
         self.assertIn("span, auto / legacy", ended.stdout)
 
+    def test_hydrate_after_a_kill_is_as_good(self):
+        folder = self.folder / "rehydrate"
+        flags = ["--scale-factor", "0.01", "--trials", "1", "--rungs", "auto", "--pressures", "0",
+                 "--out", folder]
+        for scenario in ("initial", "rehydrate"):
+            ended = weir("bench", "hydrate", *flags, "--scenario", scenario)
+            self.assertEqual(ended.returncode, 0, ended.stderr)
+        cells = read_cells(folder)
+        self.assertEqual([cell["scenario"] for cell in cells], ["initial", "rehydrate"])
+        self.assertEqual(len({cell["digest"] for cell in cells}), 1)
+        self.assertIn("2 workers, hc 1, rehydrate: span, auto / legacy", ended.stdout)
+
     def test_hydrate_in_a_limit_spills_and_says_under_which_pressure(self):
         folder = self.folder / "limited"
         flags = ["--scale-factor", "0.05", "--trials", "1", "--rungs", "legacy,auto,paged_spill",

@@ -226,11 +226,15 @@ Status RunHydrateLadder(const LadderFlags& flags, const experiment::HydrateOptio
 }
 
 // What all hydrate ladders build, and how.
-void AddHydrateFlags(CLI::App* command, experiment::HydrateOptions& ladder, std::string& order) {
+void AddHydrateFlags(CLI::App* command, experiment::HydrateOptions& ladder, std::string& order,
+                     std::string& scenario) {
   command->add_option("--scale-factor", ladder.scale_factor, "Of TPC-H")
       ->check(CLI::Range(0.001, 1000.0))->capture_default_str();
   command->add_option("--order", order, "Of the snapshot's rows: shuffled or generated")
       ->check(CLI::IsMember({"shuffled", "generated"}))->capture_default_str();
+  command->add_option("--scenario", scenario,
+                      "initial, or rehydrate: after a run that was killed half way")
+      ->check(CLI::IsMember({"initial", "rehydrate"}))->capture_default_str();
   command->add_option("--workers", ladder.workers, "Threads of each")
       ->check(CLI::Range(1, 64))->capture_default_str();
   command->add_option("--concurrency", ladder.concurrency, "Objects at a time; 0: what fits")
@@ -275,16 +279,18 @@ void AddHydrateLadder(CLI::App* bench, Action& action) {
     LadderFlags flags;
     experiment::HydrateOptions ladder;
     std::string order = "shuffled";
+    std::string scenario = "initial";
   };
   CLI::App* command =
       bench->add_subcommand("hydrate", "The 18 indexes of TPC-H, by batcher and memory");
   const auto options = std::make_shared<Options>();
   AddOutputFlags(command, options->flags);
-  AddHydrateFlags(command, options->ladder, options->order);
+  AddHydrateFlags(command, options->ladder, options->order, options->scenario);
   AddHydrateLadders(command, options->ladder);
   command->callback([options, &action] {
     action = [options] {
       options->ladder.shuffled = options->order == "shuffled";
+      options->ladder.rehydrate = options->scenario == "rehydrate";
       Workshop workshop;
       const Status done = RunHydrateLadder(options->flags, options->ladder, workshop);
       return done.ok() ? 0 : Report(done.error(), workshop.stop);

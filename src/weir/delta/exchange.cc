@@ -51,7 +51,8 @@ Status Exchange::Send(int worker, const table::EncodedRows& rows, Time time, Dif
       parcel->rows.starts.Push(int64_t{0});
     }
     table::EncodedRows& into = parcel->rows;
-    CopyRow(into.bytes.Extend(std::ssize(row) + table::kRowSlack), row.data(), std::ssize(row));
+    uint8_t* const to = into.bytes.Extend(std::ssize(row) + table::kRowSlack);
+    table::CopyRow(to, row.data(), std::ssize(row));
     into.bytes.DropBack(table::kRowSlack);
     into.starts.Push(into.bytes.size());
     into.key_sizes.Push(key_size);

@@ -7,16 +7,6 @@
 
 namespace weir::delta {
 
-/// Copies `size` bytes sixteen at a time. table::kRowSlack bytes after both may be touched.
-inline void CopyRow(uint8_t* to, const uint8_t* from, int64_t size) {
-  static_assert(table::kRowSlack >= 16);
-  int64_t at = 0;
-  do {
-    std::memcpy(to + at, from + at, 16);
-    at += 16;
-  } while (at < size);
-}
-
 /// The first eight bytes of a row as a number that orders like them; zeros after its end.
 /// Requires: table::kRowSlack bytes after the row may be read.
 inline uint64_t Prefix(const uint8_t* row, int64_t size) {
@@ -59,7 +49,7 @@ struct Record {
       std::memcpy(to + 6, &key_size, 4);
       to += kLongHeader;
     }
-    CopyRow(to, row, size);
+    table::CopyRow(to, row, size);
     return to + size;
   }
 

@@ -95,7 +95,9 @@ Result<ChildRun> RunChild(const ChildCommand& command, sys::Clock& clock, const 
   const auto exit_code = AwaitEnd(*child, stop);
   run.wall = clock.Now() - start;
   if (!exit_code) return Fail(Code::kCancelled, "stopped; run it again to go on from here");
-  if (*exit_code != 0) return Ended(command.argv[0], *exit_code, ReadOr(files, error_path));
+  if (*exit_code != command.exit_code) {
+    return Ended(command.argv[0], *exit_code, ReadOr(files, error_path));
+  }
   run.usage = child->usage();
   run.output = ReadOr(files, output_path);
   return run;

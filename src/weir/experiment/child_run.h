@@ -16,6 +16,7 @@ struct ChildCommand {
   std::string folder;                    ///< Where it runs, and keeps its output until it ended.
   bool discard_output = false;           ///< Its stdout goes to /dev/null.
   std::string group_path;                ///< As sys::ChildOptions has it.
+  int exit_code = 0;                     ///< That it has to end with; 128 + n: of signal n.
 };
 
 struct ChildRun {
@@ -27,7 +28,7 @@ struct ChildRun {
   Cell AsCell() const;
 };
 
-/// Runs `command` to its end, which must be exit code 0.
+/// Runs `command` to its end, which must be its exit code.
 /// Errors: kCancelled when `stop` was asked for: the child got SIGTERM, then SIGKILL after a bound.
 ///         After another exit code, what weir's codes mean (2 kUnavailable, 3 kCorrupt, else
 ///         kInvalid), with the end of its stderr.

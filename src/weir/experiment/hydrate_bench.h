@@ -23,6 +23,7 @@ struct HydrateOptions {
   int workers = 2;
   int concurrency = 1;   ///< Objects that hydrate at a time; 0: what fits.
   ProbeCounts probes;
+  bool rehydrate = false;  ///< Before each run the same was begun, and killed half way.
   /// Values of weir hydrate --batcher; none: those that the targets name.
   std::vector<std::string> rungs;
   /// Bytes of all indexes / --memory; 0: no bound. Rungs that know no bound have only their 0.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <csignal>
 #include <nlohmann/json.hpp>
 
 #include "weir/experiment/child_run.h"
@@ -160,6 +161,33 @@ std::vector<std::string> Arguments(const HydrateCall& call) {
   return all;
 }
 
+bool IsBound(const HydrateCall& call) { return KnowsBound(call.batcher) && call.memory_bytes > 0; }
+
+ChildCommand CommandOf(const HydrateCall& call, const HydrateBench& bench) {
+  ChildCommand command;
+  command.argv = {ThisProgram(), "hydrate", call.sql_path};
+  const std::vector<std::string> arguments = Arguments(call);
+  command.argv.insert(command.argv.end(), arguments.begin(), arguments.end());
+  if (IsBound(call)) {
+    command.argv.insert(command.argv.end(), {"--memory", std::to_string(call.memory_bytes)});
+  }
+  if (IsBound(call) && !SpillsToSwap(call.batcher)) {
+    command.argv.insert(command.argv.end(), {"--spill-dir", bench.scratch});
+  }
+  command.folder = bench.scratch;
+  return command;
+}
+
+// There are more groups of objects that hydrate together, whatever --concurrency is.
+constexpr const char* kKillHalfWay = "WEIR_FAULT=engine.group_hydrated:4=kill";
+
+Status RunAndKill(ChildCommand command, const HydrateBench& bench) {
+  command.environment = {kKillHalfWay};
+  command.exit_code = 128 + SIGKILL;
+  WEIR_TRY(const ChildRun killed, RunChild(command, bench.clock, bench.stop));
+  return Ok();
+}
+
 }  // namespace
 
 std::string OneDigest(const std::vector<std::string>& texts) {
@@ -191,18 +219,10 @@ Result<HydrateRun> ReadHydrateOutput(std::string_view text) {
 }
 
 Result<HydrateRun> RunHydrate(const HydrateCall& call, const HydrateBench& bench) {
-  ChildCommand command;
-  command.argv = {ThisProgram(), "hydrate", call.sql_path};
-  const std::vector<std::string> arguments = Arguments(call);
-  command.argv.insert(command.argv.end(), arguments.begin(), arguments.end());
-  const bool bound = KnowsBound(call.batcher) && call.memory_bytes > 0;
-  if (bound) {
-    command.argv.insert(command.argv.end(), {"--memory", std::to_string(call.memory_bytes)});
+  ChildCommand command = CommandOf(call, bench);
+  if (call.rehydrate) {
+    WEIR_DO(RunAndKill(command, bench), "{}, to be killed half way", call.batcher);
   }
-  if (bound && !SpillsToSwap(call.batcher)) {
-    command.argv.insert(command.argv.end(), {"--spill-dir", bench.scratch});
-  }
-  command.folder = bench.scratch;
   command.group_path = call.group_path;
   WEIR_TRY(const ChildRun child, RunChild(command, bench.clock, bench.stop), "{}", call.batcher);
   WEIR_TRY(HydrateRun run, ReadHydrateOutput(child.output));
@@ -210,7 +230,7 @@ Result<HydrateRun> RunHydrate(const HydrateCall& call, const HydrateBench& bench
   const Cell printed = std::move(run.cell);
   run.cell = child.AsCell();
   run.cell.Merge(printed);
-  if (bound) run.cell.Set("memory_bytes", call.memory_bytes);
+  if (IsBound(call)) run.cell.Set("memory_bytes", call.memory_bytes);
   return run;
 }
 
@@ -250,7 +270,7 @@ Cell HydrateParameters(const HydrateOptions& options, std::string_view kind,
   parameters.Set("ladder", "hydrate").Set("kind", std::string(kind)).Set("rung", std::string(rung));
   parameters.Set("scale_factor", options.scale_factor);
   parameters.Set("order", options.shuffled ? "shuffled" : "generated");
-  parameters.Set("objects", "indexes").Set("scenario", "initial");
+  parameters.Set("objects", "indexes").Set("scenario", options.rehydrate ? "rehydrate" : "initial");
   parameters.Set("workers", static_cast<int64_t>(options.workers));
   parameters.Set("concurrency", static_cast<int64_t>(options.concurrency));
   return parameters;
@@ -262,6 +282,7 @@ HydrateCall CallOf(const HydrateOptions& options, std::string_view batcher) {
   call.workers = options.workers;
   call.concurrency = options.concurrency;
   call.probes = options.probes;
+  call.rehydrate = options.rehydrate;
   return call;
 }
 

@@ -18,6 +18,7 @@ struct HydrateCall {
   int workers = 2;
   int concurrency = 1;
   ProbeCounts probes;
+  bool rehydrate = false;          ///< As HydrateOptions has it.
   std::vector<std::string> flags;  ///< Others, say "--spill-threads", "4".
   std::string group_path;          ///< As sys::ChildOptions has it.
 };
@@ -37,6 +38,7 @@ struct HydrateRun {
   std::vector<ObjectTime> objects;
 };
 
+/// With `rehydrate`, first one that is killed after some objects, in no group, and not timed.
 /// Errors: of RunChild; kCorrupt when what it printed is not what weir hydrate --json prints;
 ///         kInvalid when an object has not hydrated.
 Result<HydrateRun> RunHydrate(const HydrateCall& call, const HydrateBench& bench);

@@ -127,7 +127,7 @@ std::vector<TargetLine> IndexTargets(const Rungs& rungs) {
   std::vector<TargetLine> lines;
   const Rungs mine = Select(rungs, {{"kind", kKind}});
   for (const Rungs& alike :
-       GroupBy(mine, {"scale_factor", "order", "workers", "concurrency"})) {
+       GroupBy(mine, {"scale_factor", "order", "workers", "concurrency", "scenario"})) {
     const std::string where = CircumstancesOf(*alike.front()) + ": ";
     for (TargetLine& line : UnboundLines(where, alike)) lines.push_back(std::move(line));
     for (const RungCells* rung : alike) {

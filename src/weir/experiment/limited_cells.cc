@@ -197,8 +197,9 @@ Result<Group> LimitedGroup(const HydrateOptions& options, const HydrateBench& be
 
 std::vector<TargetLine> LimitedTargets(const Rungs& rungs) {
   std::vector<TargetLine> lines;
-  for (const Rungs& alike : GroupBy(Select(rungs, {{"kind", kKind}}),
-                                    {"scale_factor", "order", "workers", "concurrency"})) {
+  const Rungs mine = Select(rungs, {{"kind", kKind}});
+  for (const Rungs& alike :
+       GroupBy(mine, {"scale_factor", "order", "workers", "concurrency", "scenario"})) {
     const RungCells& any = *alike.front();
     const Limited limited = {CircumstancesOf(any), alike,
                              First(Select(rungs, {{"kind", "device"},

@@ -127,7 +127,8 @@ std::vector<TargetLine> SweepTargets(const Rungs& rungs) {
   std::vector<TargetLine> lines;
   for (const std::string& name : SweepNames()) {
     const Rungs mine = Select(rungs, {{"kind", SweepKind(name)}});
-    for (const Rungs& alike : GroupBy(mine, {"scale_factor", "order", "concurrency", "workers"})) {
+    for (const Rungs& alike :
+         GroupBy(mine, {"scale_factor", "order", "concurrency", "scenario", "workers"})) {
       if (name == "threads") {
         AddThreadLines(alike, lines);
       } else {

@@ -93,8 +93,10 @@ TargetLine UnlessVoid(TargetLine line, std::initializer_list<const RungCells*> r
 }
 
 std::string CircumstancesOf(const RungCells& rung) {
-  return fmt::format("SF {}, {}, {} workers, hc {}", rung.Text("scale_factor"), rung.Text("order"),
-                     rung.Text("workers"), rung.Text("concurrency"));
+  const std::string where =
+      fmt::format("SF {}, {}, {} workers, hc {}", rung.Text("scale_factor"), rung.Text("order"),
+                  rung.Text("workers"), rung.Text("concurrency"));
+  return rung.Text("scenario") == "rehydrate" ? where + ", rehydrate" : where;
 }
 
 }  // namespace weir::experiment

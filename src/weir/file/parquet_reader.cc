@@ -74,7 +74,7 @@ void KeepDictionaries(const parquet::FileMetaData& metadata, int group,
 class ArrowParquetReader final : public ParquetReader {
  public:
   ArrowParquetReader(const std::string& path, mem::BlockAllocator& blocks)
-      : path_(path), blocks_(blocks), pool_(blocks) {}
+      : path_(path), blocks_(blocks), pool_(std::make_shared<table::ArrowPool>(blocks)) {}
 
   /// Opens the file and reads its footer. The rows are those of `group`, or all of them.
   Status Open(int64_t batch_rows, std::optional<int> group);
@@ -88,7 +88,7 @@ class ArrowParquetReader final : public ParquetReader {
   Status ReadSchema();
   const std::string path_;
   mem::BlockAllocator& blocks_;
-  table::ArrowPool pool_;
+  const std::shared_ptr<table::ArrowPool> pool_;  // Batches may outlive the reader.
   table::Schema schema_;
   bool ours_ = true;  // The file has a weir.schema.
   int64_t row_count_ = 0;
@@ -101,9 +101,9 @@ Status ArrowParquetReader::Open(int64_t batch_rows, std::optional<int> group) {
 }
 
 Status ArrowParquetReader::Start(int64_t batch_rows, std::optional<int> group) {
-  auto file = arrow::io::ReadableFile::Open(path_, &pool_);
+  auto file = arrow::io::ReadableFile::Open(path_, pool_.get());
   if (!file.ok()) return Fail(Code::kNotFound, "cannot open '{}'", path_);
-  parquet::ReaderProperties properties(&pool_);
+  parquet::ReaderProperties properties(pool_.get());
   properties.enable_buffered_stream();
   auto below = parquet::ParquetFileReader::Open(*file, properties);
   const int group_count = below->metadata()->num_row_groups();
@@ -116,7 +116,7 @@ Status ArrowParquetReader::Start(int64_t batch_rows, std::optional<int> group) {
   arrow_properties.set_batch_size(batch_rows);
   arrow_properties.set_pre_buffer(false);
   if (group.has_value()) KeepDictionaries(*below->metadata(), *group, arrow_properties);
-  auto made = parquet::arrow::FileReader::Make(&pool_, std::move(below), arrow_properties);
+  auto made = parquet::arrow::FileReader::Make(pool_.get(), std::move(below), arrow_properties);
   if (!made.ok()) return ReadError(path_, made.status());
   reader_ = std::move(made).ValueUnsafe();
   WEIR_DO(ReadSchema());
@@ -150,9 +150,9 @@ Result<table::Batch> ArrowParquetReader::Next() {
   }));
   if (batch == nullptr) return table::Batch{};
   if (!ours_) {
-    WEIR_TRY(batch, table::CastTo(schema_, *batch, pool_), "'{}'", path_);
+    WEIR_TRY(batch, table::CastTo(schema_, *batch, *pool_), "'{}'", path_);
   }
-  return table::FromArrow(*batch, schema_, blocks_);
+  return table::FromArrow(*batch, schema_, blocks_, pool_);
 }
 
 int64_t LongestText(const std::vector<std::string>& texts) {

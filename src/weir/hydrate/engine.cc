@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "weir/base/fault.h"
 #include "weir/base/units.h"
 #include "weir/sys/process.h"
 
@@ -11,12 +12,18 @@ namespace {
 // What is too small to be charged one by one: handles and fences of pages, stacks, malloc's own.
 // Twice what was seen on 18 indexes of TPC-H at scale factor 1.
 constexpr int64_t kSmallThings = 16 << 20;
-constexpr int64_t kKeptBytes = 8 << 20;
+constexpr int64_t kKeptBytes = 8 << 20;  // Of buffers that come and go.
 constexpr int64_t kAddresses = int64_t{1} << 40;  // Per size of frame.
 
 // Rows, sorted and in leaves, take about a tenth more than their values.
 int64_t EstimatedBytes(const feed::SourceTable& table) {
   return table.value_bytes() + table.value_bytes() / 10;
+}
+
+// Legacy has all of its memory from there, and in the engine it stands for an allocator that keeps
+// what is freed.
+int64_t KeptBytes(const EngineOptions& options) {
+  return options.batcher == delta::BatcherKind::kLegacy ? mem::kUnlimited : kKeptBytes;
 }
 
 int64_t PoolBytes(const EngineOptions& options) {
@@ -49,7 +56,7 @@ Engine::Engine(const EngineOptions& options, sys::Clock& clock)
       budget_("memory", options.memory_bytes),
       pool_budget_("pool", PoolBytes(options), &budget_),
       tier_budget_("pool-rss-target", TierBytes(options), &budget_),
-      blocks_(budget_, kKeptBytes),
+      blocks_(budget_, KeptBytes(options)),
       frames_(pool_budget_, kAddresses, options.frames) {}
 
 Engine::~Engine() { budget_.SetReclaimer(nullptr); }
@@ -267,7 +274,7 @@ Status Engine::HydrateGroup(const std::vector<Object*>& group, const sys::Stop& 
     const sys::Duration end = object->index->started() + object->index->hydration_time();
     object->time = end - object->created;
   }
-  return Ok();
+  return FaultPoint("engine.group_hydrated");
 }
 
 // ---- Ticks --------------------------------------------------------------------------------------

@@ -12,7 +12,6 @@ namespace {
 
 constexpr size_t kAlignment = 64;
 constexpr int64_t kMostCopied = 4 << 20;
-constexpr size_t kMostKept = 256;  // They are searched one by one.
 constexpr int64_t kMostRoom = 2;  // A block may be this many times as large as was asked for.
 
 bool IsSmall(int64_t rounded) { return rounded < BlockAllocator::kSmallBytes; }
@@ -147,25 +146,27 @@ void BlockAllocator::Free(uint8_t* block, int64_t bytes) {
   const int64_t size = mapped_.at(block);
   if (size > keep_bytes_) return Unmap({block, size});
   kept_.push_back({block, size});
+  kept_by_size_.emplace(size, std::prev(kept_.end()));
   kept_total_ += size;
-  while (kept_total_ > keep_bytes_ || kept_.size() > kMostKept) DropOldest();
+  while (kept_total_ > keep_bytes_) DropOldest();
 }
 
 uint8_t* BlockAllocator::TakeKept(int64_t bytes) {
   const std::lock_guard lock(mutex_);
   // The least that is large enough; of equals the newest: its pages are likeliest to be in the
   // processor's cache.
-  size_t best = kept_.size();
-  for (size_t at = kept_.size(); at-- > 0;) {
-    const int64_t size = kept_[at].bytes;
-    if (size < bytes || size > kMostRoom * bytes) continue;
-    if (best == kept_.size() || size < kept_[best].bytes) best = at;
-  }
-  if (best == kept_.size()) return nullptr;
-  uint8_t* const block = kept_[best].block;
-  kept_total_ -= kept_[best].bytes;
-  kept_.erase(kept_.begin() + static_cast<ptrdiff_t>(best));
-  return block;
+  const auto least = kept_by_size_.lower_bound(bytes);
+  if (least == kept_by_size_.end() || least->first > kMostRoom * bytes) return nullptr;
+  return ForgetKept(std::prev(kept_by_size_.upper_bound(least->first))).block;
+}
+
+// Requires: mutex_ is held.
+BlockAllocator::Kept BlockAllocator::ForgetKept(KeptBySize::iterator at) {
+  const Kept kept = *at->second;
+  kept_.erase(at->second);
+  kept_by_size_.erase(at);
+  kept_total_ -= kept.bytes;
+  return kept;
 }
 
 void BlockAllocator::NoteMapped(uint8_t* block, int64_t size) {
@@ -186,10 +187,8 @@ int64_t BlockAllocator::MappedSize(uint8_t* block) const {
 // Requires: mutex_ is held and something is kept. Sizes asked for change over time, so the oldest
 // is the likeliest to fit no longer.
 void BlockAllocator::DropOldest() {
-  const Kept oldest = kept_.front();
-  kept_.erase(kept_.begin());
-  kept_total_ -= oldest.bytes;
-  Unmap(oldest);
+  // Of its size it is the oldest too.
+  Unmap(ForgetKept(kept_by_size_.lower_bound(kept_.front().bytes)));
 }
 
 // Requires: mutex_ is held, so that nobody is given the address before it is forgotten.

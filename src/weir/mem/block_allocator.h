@@ -3,6 +3,8 @@
 // warm.
 #include <array>
 #include <cstdint>
+#include <list>
+#include <map>
 #include <mutex>
 #include <unordered_map>
 #include <vector>
@@ -54,6 +56,7 @@ class BlockAllocator {
     int64_t bytes;
   };
 
+  using KeptBySize = std::multimap<int64_t, std::list<Kept>::iterator>;
   enum class Limit { kObeyed, kForced };
 
   Status ChargeBlock(int64_t bytes, Limit limit);
@@ -62,6 +65,7 @@ class BlockAllocator {
   Result<uint8_t*> ResizeMapped(uint8_t* block, int64_t old_bytes, int64_t new_rounded,
                                 Limit limit);
   uint8_t* TakeKept(int64_t bytes);
+  Kept ForgetKept(KeptBySize::iterator at);
   void NoteMapped(uint8_t* block, int64_t size);
   void ForgetMapped(uint8_t* block);
   int64_t MappedSize(uint8_t* block) const;
@@ -72,7 +76,8 @@ class BlockAllocator {
   Budget& budget_;
   const int64_t keep_bytes_;
   mutable std::mutex mutex_;
-  std::vector<Kept> kept_;  // Oldest first.
+  std::list<Kept> kept_;  // Oldest first.
+  KeptBySize kept_by_size_;  // Of equals, oldest first.
   int64_t kept_total_ = 0;
   std::unordered_map<uint8_t*, int64_t> mapped_;  // Size of every mapped block, out or kept.
   std::atomic<int64_t> blocks_out_{0};

@@ -126,6 +126,8 @@ Result<uint8_t*> Frames::Allocate(int64_t bytes) {
     return Fail(Code::kExhausted, "no addresses are left for frames of {}",
                 FormatBytes(in.frame_bytes));
   }
+  // One call in place of a page fault for every 4 KiB; where the kernel has none, those.
+  (void)madvise(frame, static_cast<size_t>(in.frame_bytes), MADV_POPULATE_WRITE);
   ++fresh_frames_;
   ++out_;
   return frame;

@@ -43,6 +43,25 @@ Buffer CopyOf(const uint8_t* bytes, int64_t size, mem::BlockAllocator& blocks) {
   return copy;
 }
 
+// Where the memory comes from that Arrow's buffers are in, and one of those.
+struct ArrowOwner {
+  std::shared_ptr<const void> pool;
+  std::shared_ptr<arrow::Buffer> buffer;
+};
+
+// Takes values over from Arrow's buffers: in place where `pool` keeps them, else as a copy.
+struct Source {
+  mem::BlockAllocator& blocks;
+  const std::shared_ptr<const void>& pool;
+
+  Buffer Take(const std::shared_ptr<arrow::Buffer>& from, int64_t at, int64_t size) const {
+    if (from == nullptr || size == 0) return Buffer(blocks);
+    const Bytes bytes(from->data() + at, static_cast<size_t>(size));
+    if (pool == nullptr) return CopyOf(bytes.data(), size, blocks);
+    return {blocks, bytes, std::make_shared<const ArrowOwner>(ArrowOwner{pool, from})};
+  }
+};
+
 bool BitAt(const uint8_t* bits, int64_t at) { return (bits[at / 8] >> (at % 8) & 1) != 0; }
 
 // Arrow arrays may start at any row of their buffers; ours start at the first.
@@ -60,27 +79,30 @@ std::optional<Buffer> CopyValidity(const arrow::ArrayData& data, mem::BlockAlloc
 }
 
 Result<ColumnData> FromArrowData(const arrow::ArrayData& data, const Type& type,
-                                 mem::BlockAllocator& blocks);
+                                 const Source& source);
 
 // Text, json, binary and lists: offsets from zero, then bytes or elements between the first and the
 // last.
 Result<ColumnData> FromArrowOffsets(const arrow::ArrayData& data, ColumnData column,
-                                    mem::BlockAllocator& blocks) {
+                                    const Source& source) {
   const auto* offsets = data.GetValues<int32_t>(1);
-  column.offsets.emplace(blocks);
-  column.offsets->Reserve((data.length + 1) * 4);
   const int32_t first = offsets == nullptr ? 0 : offsets[0];
-  for (int64_t row = 0; row <= data.length; ++row) {
-    column.offsets->Push(offsets == nullptr ? 0 : offsets[row] - first);
+  if (data.length > 0 && first == 0) {
+    column.offsets = source.Take(data.buffers[1], data.offset * 4, (data.length + 1) * 4);
+  } else {
+    column.offsets.emplace(source.blocks);
+    column.offsets->Reserve((data.length + 1) * 4);
+    for (int64_t row = 0; row <= data.length; ++row) {
+      column.offsets->Push(offsets == nullptr ? 0 : offsets[row] - first);
+    }
   }
   const int64_t size = column.OffsetAt(data.length);
   if (column.type.kind != Kind::kList) {
-    const uint8_t* bytes = size == 0 ? nullptr : data.buffers[2]->data() + first;
-    column.values = CopyOf(bytes, size, blocks);
+    column.values = source.Take(data.buffers[2], first, size);
     return column;
   }
   const auto elements = data.child_data[0]->Slice(first, size);
-  WEIR_TRY(ColumnData element, FromArrowData(*elements, *column.type.element, blocks));
+  WEIR_TRY(ColumnData element, FromArrowData(*elements, *column.type.element, source));
   column.element = std::make_unique<ColumnData>(std::move(element));
   return column;
 }
@@ -120,7 +142,7 @@ Result<ColumnData> FromDictionary(const arrow::ArrayData& data, ColumnData colum
 }
 
 Result<ColumnData> FromArrowData(const arrow::ArrayData& data, const Type& type,
-                                 mem::BlockAllocator& blocks) {
+                                 const Source& source) {
   const auto* extension = dynamic_cast<const arrow::ExtensionType*>(data.type.get());
   const bool in_dictionary = data.type->id() == arrow::Type::DICTIONARY;
   const arrow::DataType& stored =
@@ -139,16 +161,16 @@ Result<ColumnData> FromArrowData(const arrow::ArrayData& data, const Type& type,
   column.type = type;
   column.length = data.length;
   column.null_count = data.GetNullCount();
-  column.validity = CopyValidity(data, blocks);
-  if (in_dictionary) return FromDictionary(data, std::move(column), blocks);
+  column.validity = CopyValidity(data, source.blocks);
+  if (in_dictionary) return FromDictionary(data, std::move(column), source.blocks);
   const int64_t width = FixedWidth(type.kind);
-  if (width == 0) return FromArrowOffsets(data, std::move(column), blocks);
-  const uint8_t* values = data.length == 0 ? nullptr : data.buffers[1]->data();
+  if (width == 0) return FromArrowOffsets(data, std::move(column), source);
   if (type.kind != Kind::kBool) {
-    column.values = CopyOf(values + data.offset * width, data.length * width, blocks);
+    column.values = source.Take(data.buffers[1], data.offset * width, data.length * width);
     return column;
   }
-  column.values.emplace(blocks);
+  const uint8_t* values = data.length == 0 ? nullptr : data.buffers[1]->data();
+  column.values.emplace(source.blocks);
   for (int64_t row = 0; row < data.length; ++row) {
     column.values->Push(static_cast<uint8_t>(BitAt(values, data.offset + row) ? 1 : 0));
   }
@@ -290,7 +312,8 @@ std::shared_ptr<arrow::Schema> ToArrow(const Schema& schema, const std::string& 
 }
 
 Result<Batch> FromArrow(const arrow::RecordBatch& batch, const Schema& schema,
-                        mem::BlockAllocator& blocks) {
+                        mem::BlockAllocator& blocks,
+                        const std::shared_ptr<const void>& pool) {
   if (batch.num_columns() != static_cast<int>(schema.columns.size())) {
     return Fail(Code::kCorrupt, "{} columns where the schema has {}", batch.num_columns(),
                 schema.columns.size());
@@ -299,7 +322,7 @@ Result<Batch> FromArrow(const arrow::RecordBatch& batch, const Schema& schema,
   out.row_count = batch.num_rows();
   for (int at = 0; at < batch.num_columns(); ++at) {
     const Column& column = schema.columns[static_cast<size_t>(at)];
-    WEIR_TRY(ColumnData data, FromArrowData(*batch.column_data(at), column.type, blocks),
+    WEIR_TRY(ColumnData data, FromArrowData(*batch.column_data(at), column.type, {blocks, pool}),
              "column {}", column.name);
     out.size_bytes += data.size_bytes();
     out.columns.push_back(std::move(data));

@@ -29,9 +29,11 @@ Result<std::shared_ptr<arrow::RecordBatch>> CastTo(const Schema& schema,
                                                    const arrow::RecordBatch& batch,
                                                    arrow::MemoryPool& pool);
 
-/// An Arrow batch of columns of `schema` as one of ours: values are copied.
+/// An Arrow batch of columns of `schema` as one of ours. Values stay where they are, if `pool` is
+/// the owner of the memory that Arrow's buffers come from, and are copied if it is null.
 /// Errors: kCorrupt when a column is not of the schema's type.
 Result<Batch> FromArrow(const arrow::RecordBatch& batch, const Schema& schema,
-                        mem::BlockAllocator& blocks);
+                        mem::BlockAllocator& blocks,
+                        const std::shared_ptr<const void>& pool = nullptr);
 
 }  // namespace weir::table

@@ -12,6 +12,14 @@ void Buffer::Grow(int64_t needed) {
 
 void Buffer::Resize(int64_t bytes) {
   const int64_t rounded = mem::BlockAllocator::RoundUp(bytes);
+  if (owner_ != nullptr) {
+    uint8_t* const own = blocks_->ForceAllocate(rounded);
+    std::memcpy(own, data_, static_cast<size_t>(size_));
+    data_ = own;
+    capacity_ = rounded;
+    owner_.reset();
+    return;
+  }
   data_ = blocks_->ForceReallocate(data_, capacity_, rounded);
   capacity_ = rounded;
 }

@@ -2,6 +2,7 @@
 // Buffer: bytes that grow at the end, in blocks charged to a budget.
 #include <algorithm>
 #include <cstring>
+#include <memory>
 #include <utility>
 
 #include "weir/base/bytes.h"
@@ -17,12 +18,22 @@ namespace weir::table {
 class Buffer {
  public:
   explicit Buffer(mem::BlockAllocator& blocks) : blocks_(&blocks) {}
-  ~Buffer() { blocks_->Free(data_, capacity_); }
+  /// Bytes that lie elsewhere, charged there, for as long as `owner` lives. Growing copies them.
+  Buffer(mem::BlockAllocator& blocks, Bytes lent, std::shared_ptr<const void> owner)
+      : blocks_(&blocks),
+        data_(const_cast<uint8_t*>(lent.data())),
+        size_(std::ssize(lent)),
+        capacity_(size_),
+        owner_(std::move(owner)) {}
+  ~Buffer() {
+    if (owner_ == nullptr) blocks_->Free(data_, capacity_);
+  }
   Buffer(Buffer&& other) noexcept
       : blocks_(other.blocks_),
         data_(std::exchange(other.data_, nullptr)),
         size_(std::exchange(other.size_, 0)),
-        capacity_(std::exchange(other.capacity_, 0)) {}
+        capacity_(std::exchange(other.capacity_, 0)),
+        owner_(std::move(other.owner_)) {}
   /// An empty one, charged where this is.
   Buffer NewEmpty() const { return Buffer(*blocks_); }
   Buffer& operator=(Buffer&& other) noexcept {
@@ -30,6 +41,7 @@ class Buffer {
     std::swap(data_, other.data_);
     std::swap(size_, other.size_);
     std::swap(capacity_, other.capacity_);
+    std::swap(owner_, other.owner_);
     return *this;
   }
 
@@ -71,6 +83,7 @@ class Buffer {
   uint8_t* data_ = nullptr;
   int64_t size_ = 0;
   int64_t capacity_ = 0;
+  std::shared_ptr<const void> owner_;  // Of lent bytes.
 };
 
 }  // namespace weir::table

@@ -41,6 +41,10 @@ struct RowCodec::Block {
 
 void RowCodec::Encode(const Batch& batch, int64_t begin, int64_t end, EncodedRows& out) const {
   if (out.starts.size() == 0) out.starts.Push(int64_t{0});
+  // Encoded rows are hardly ever larger than their values.
+  if (batch.row_count > 0) {
+    out.bytes.Reserve(out.bytes.size() + batch.size_bytes * (end - begin) / batch.row_count);
+  }
   Block block(out.bytes);
   while (begin < end) {
     const int64_t count = ChooseRows(batch, begin, std::min(end - begin, Block::kMostRows), block);
@@ -108,7 +112,7 @@ void RowCodec::EncodeBlock(const Batch& batch, int64_t first, int64_t count, Blo
           out);
   for (size_t row = 0; row < rows; ++row) {
     const int64_t size = block.ends[row] - block.starts[row];
-    std::memcpy(out.bytes.Extend(size + kRowSlack), block.starts[row], static_cast<size_t>(size));
+    CopyRow(out.bytes.Extend(size + kRowSlack), block.starts[row], size);
     out.bytes.DropBack(kRowSlack);
     out.starts.Push(out.bytes.size());
   }

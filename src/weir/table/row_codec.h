@@ -13,6 +13,16 @@ enum class RowForm : uint8_t;
 /// integers are written and read eight bytes at a time.
 inline constexpr int64_t kRowSlack = 16;
 
+/// Copies `size` bytes sixteen at a time. kRowSlack bytes after both may be touched.
+inline void CopyRow(uint8_t* to, const uint8_t* from, int64_t size) {
+  static_assert(kRowSlack >= 16);
+  int64_t at = 0;
+  do {
+    std::memcpy(to + at, from + at, 16);
+    at += 16;
+  } while (at < size);
+}
+
 /// Encoded rows one after another.
 ///
 /// Shape: row i is bytes [start(i), start(i + 1)); its first key_size(i) bytes are its key.
