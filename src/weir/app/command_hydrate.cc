@@ -96,7 +96,7 @@ Status HydrateAll(const HydrateOptions& options, hydrate::Engine& engine, Worksh
 }
 
 void WarnOf(const Error& error) {
-  std::fprintf(stderr, "weir: %s; going on, and trying again until there is room\n",
+  std::fprintf(stderr, "weir: %s; the others go on\n",
                Printable(HidePasswords(error.message)).c_str());
 }
 
@@ -114,8 +114,9 @@ Status Hydrate(const HydrateOptions& options, Workshop& workshop) {
   Status hydrated = HydrateAll(options, *engine, workshop);
   // A stop was for the hydration; what it came to can still be asked.
   const sys::Stop never;
-  WEIR_DO(Show(options, *engine, monitor, hydrated.ok() ? workshop.stop : never));
-  if (!options.follow || !(hydrated.ok() || hydrate::MayPass(hydrated.error()))) return hydrated;
+  const bool stopped = workshop.stop.asked();
+  WEIR_DO(Show(options, *engine, monitor, stopped ? never : workshop.stop));
+  if (!options.follow || (!hydrated.ok() && workshop.stop.asked())) return hydrated;
   WEIR_DO(engine->Follow(workshop.stop, WarnOf));
   return Show(options, *engine, monitor, never);
 }

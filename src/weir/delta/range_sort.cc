@@ -82,6 +82,9 @@ Result<std::shared_ptr<const RangePartition>> ChooseRanges(const StagedRows& row
 
 Status RangeSort::Add(StagedRows range) {
   if (range.count() == 0) return Ok();
+  if (options_.stop != nullptr && options_.stop->asked()) {
+    return Fail(Code::kCancelled, "stopped on request");
+  }
   // Its rows and two arrays of entries have to be in memory together, beside what spills.
   const int64_t needed =
       range.bytes() + 2 * range.count() * static_cast<int64_t>(sizeof(SortEntry));

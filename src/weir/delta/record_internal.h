@@ -68,12 +68,4 @@ struct Record {
   Bytes bytes() const { return {row, static_cast<size_t>(size)}; }
 };
 
-/// Negative, 0 or positive as `a` comes before, is, or comes after `b`.
-/// Requires: rows of one codec, so that neither is the beginning of the other.
-inline int CompareRows(Bytes a, Bytes b) {
-  const int order = std::memcmp(a.data(), b.data(), std::min(a.size(), b.size()));
-  if (order != 0) return order;
-  return a.size() < b.size() ? -1 : a.size() > b.size() ? 1 : 0;
-}
-
 }  // namespace weir::delta

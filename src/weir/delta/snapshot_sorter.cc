@@ -66,7 +66,7 @@ class SnapshotSorter::Lane {
       last_.assign(row.begin(), row.end());
     }
     if (waiting_.count() < kFirstRows) return Ok();
-    return in_order_ ? StartRuns() : StartRanges();
+    return in_order_ && sorter_.HasRoomForRuns() ? StartRuns() : StartRanges();
   }
 
   Status StartRuns() {
@@ -150,6 +150,13 @@ Status SnapshotSorter::Push(int lane, const table::EncodedRows& rows) {
 }
 
 Status SnapshotSorter::Close(int lane) { return lanes_[static_cast<size_t>(lane)]->Close(); }
+
+// Each lane has a leaf open for each shard.
+bool SnapshotSorter::HasRoomForRuns() const {
+  constexpr int64_t kMostShare = 4;
+  const int64_t leaves = std::ssize(lanes_) * shard_count_ * options_.sorter_count;
+  return leaves * options_.leaf_bytes <= pool_.RoomBytes() / kMostShare;
+}
 
 // The ranges that all lanes share: chosen by the rows of the first that asks.
 Result<std::shared_ptr<const RangePartition>> SnapshotSorter::RangesFor(const StagedRows& rows,

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "weir/delta/leaf_batch.h"
+#include "weir/sys/stop.h"
 #include "weir/table/row_codec.h"
 
 namespace weir::delta {
@@ -14,6 +15,7 @@ struct SnapshotOptions {
   int64_t staging_bytes = 64 << 10;  ///< Of the pages in which rows wait, one per range and lane.
   int64_t range_bytes = 1 << 20;     ///< What a range is to hold: it is sorted within the cache.
   int64_t expected_bytes = 0;        ///< Of all rows; 0 when nobody knows.
+  const sys::Stop* stop = nullptr;   ///< Looked at from range to range; null: nobody stops it.
   int sorter_count = 1;              ///< That share the pool at the same time.
 };
 
@@ -46,6 +48,7 @@ class SnapshotSorter {
  private:
   class Lane;
 
+  bool HasRoomForRuns() const;
   Result<std::shared_ptr<const class RangePartition>> RangesFor(const class StagedRows& rows,
                                                                 int64_t bytes);
   Result<std::unique_ptr<LeafBatch>> MergeAll(std::vector<std::unique_ptr<LeafBatch>> parts,

@@ -1,6 +1,8 @@
 #pragma once
 // What changes: a row, when, and how many times over.
+#include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <optional>
 
 #include "weir/base/bytes.h"
@@ -34,5 +36,13 @@ struct Update {
   Time time = 0;
   Diff diff = 0;
 };
+
+/// Negative, 0 or positive as `a` comes before, is, or comes after `b`.
+/// Requires: rows, or keys, of one codec, so that neither is the beginning of the other.
+inline int CompareRows(Bytes a, Bytes b) {
+  const int order = std::memcmp(a.data(), b.data(), std::min(a.size(), b.size()));
+  if (order != 0) return order;
+  return a.size() < b.size() ? -1 : a.size() > b.size() ? 1 : 0;
+}
 
 }  // namespace weir::delta

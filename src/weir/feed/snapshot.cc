@@ -28,6 +28,12 @@ Result<std::vector<std::string>> ParquetFilesIn(sys::Files& files, const std::st
 
 }  // namespace
 
+Snapshot::Snapshot(std::string folder, file::Manifest manifest, bool is_export)
+    : folder_(std::move(folder)),
+      manifest_(std::move(manifest)),
+      is_export_(is_export),
+      schema_json_(file::SchemaJson(manifest_.schema)) {}
+
 Result<std::unique_ptr<Snapshot>> Snapshot::Open(sys::Files& files, const std::string& folder,
                                                  mem::BlockAllocator& blocks) {
   WEIR_TRY(file::Manifest manifest, file::ReadManifest(files, folder));
@@ -35,7 +41,7 @@ Result<std::unique_ptr<Snapshot>> Snapshot::Open(sys::Files& files, const std::s
     return Fail(Code::kInvalid, "'{}' holds {}; export it again with --format parquet", folder,
                 manifest.format);
   }
-  std::unique_ptr<Snapshot> snapshot(new Snapshot(folder, std::move(manifest)));
+  std::unique_ptr<Snapshot> snapshot(new Snapshot(folder, std::move(manifest), true));
   WEIR_DO(snapshot->ReadFooters(blocks));
   return snapshot;
 }
@@ -63,14 +69,14 @@ Result<std::unique_ptr<Snapshot>> Snapshot::OpenFiles(sys::Files& files, const s
     }
     manifest.parts.emplace_back().path = name;
   }
-  std::unique_ptr<Snapshot> snapshot(new Snapshot(folder, std::move(manifest)));
+  std::unique_ptr<Snapshot> snapshot(new Snapshot(folder, std::move(manifest), false));
   WEIR_DO(snapshot->ReadFooters(blocks));
   return snapshot;
 }
 
 Status Snapshot::ReadFooters(mem::BlockAllocator& blocks) {
   for (size_t part = 0; part < manifest_.parts.size(); ++part) {
-    const std::string path = sys::JoinPath(folder_, manifest_.parts[part].path);
+    const std::string path = PathOf(part);
     WEIR_TRY(const auto groups, file::RowGroupSizes(path, blocks));
     int64_t rows = 0;
     for (size_t group = 0; group < groups.size(); ++group) {
@@ -78,9 +84,24 @@ Status Snapshot::ReadFooters(mem::BlockAllocator& blocks) {
       value_bytes_ += groups[group].value_bytes;
       rows += groups[group].rows;
     }
+    if (is_export_ && rows != manifest_.parts[part].rows) {
+      return Fail(Code::kCorrupt, "'{}' has {} rows where its manifest has {}; export it again",
+                  path, rows, manifest_.parts[part].rows);
+    }
     manifest_.parts[part].rows = rows;
   }
   return Ok();
+}
+
+std::string Snapshot::PathOf(size_t part) const {
+  return sys::JoinPath(folder_, manifest_.parts[part].path);
+}
+
+// Files may have changed since they were looked at.
+Status Snapshot::CheckSchema(size_t part, const table::Schema& schema) const {
+  if (file::SchemaJson(schema) == schema_json_) return Ok();
+  return Fail(Code::kCorrupt, "'{}' has other columns than the rest of its table; write it again",
+              PathOf(part));
 }
 
 class Snapshot::Scan final : public TableScan {
@@ -92,9 +113,9 @@ class Snapshot::Scan final : public TableScan {
     const size_t at = next_.fetch_add(1);
     if (at >= snapshot_.morsels_.size()) return std::unique_ptr<RowReader>();
     const Morsel& morsel = snapshot_.morsels_[at];
-    const std::string path =
-        sys::JoinPath(snapshot_.folder_, snapshot_.manifest_.parts[morsel.part].path);
-    WEIR_TRY(auto reader, file::OpenRowGroup(path, morsel.group, batch_rows, blocks));
+    WEIR_TRY(auto reader, file::OpenRowGroup(snapshot_.PathOf(morsel.part), morsel.group,
+                                             batch_rows, blocks));
+    WEIR_DO(snapshot_.CheckSchema(morsel.part, reader->schema()));
     return std::unique_ptr<RowReader>(std::make_unique<GroupReader>(std::move(reader)));
   }
 

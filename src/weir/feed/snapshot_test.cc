@@ -1,5 +1,6 @@
 #include "weir/feed/snapshot.h"
 
+#include <filesystem>
 #include <numeric>
 #include <thread>
 
@@ -96,6 +97,33 @@ TEST_F(SnapshotTest, WhatIsNoSnapshotIsRefused) {
   const auto missing = Snapshot::Open(files_, folder_.Path("missing"), blocks_);
   ASSERT_FALSE(missing.ok());
   EXPECT_EQ(missing.error().code, Code::kNotFound);
+}
+
+std::string OnlyPart(const std::string& folder) {
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    if (entry.path().extension() == ".parquet") return entry.path();
+  }
+  ADD_FAILURE() << folder << " has no part";
+  return {};
+}
+
+// A manifest that promises other rows than are there would make "hydrated" a lie.
+TEST_F(SnapshotTest, PartsAreHeldAgainstTheManifest) {
+  const std::string folder = folder_.Path("tpch");
+  Write(RowOrder::kGenerated, folder);
+  const std::string part = OnlyPart(folder + "/orders");
+  const auto opened = Snapshot::Open(files_, folder + "/orders", blocks_).value();
+  std::filesystem::copy_file(OnlyPart(folder + "/customer"), part,
+                             std::filesystem::copy_options::overwrite_existing);
+  const auto again = Snapshot::Open(files_, folder + "/orders", blocks_);
+  ASSERT_FALSE(again.ok());
+  EXPECT_EQ(again.error().code, Code::kCorrupt);
+  EXPECT_NE(again.error().message.find("300 rows where its manifest has 3000"), std::string::npos)
+      << again.error().message;
+  const auto reader = opened->NewScan()->Next(100, blocks_);  // One that was opened before.
+  ASSERT_FALSE(reader.ok());
+  EXPECT_EQ(reader.error().code, Code::kCorrupt);
+  EXPECT_NE(reader.error().message.find("other columns"), std::string::npos);
 }
 
 }  // namespace

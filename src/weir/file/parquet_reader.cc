@@ -56,6 +56,22 @@ bool IsAllDictionary(const parquet::ColumnChunkMetaData& chunk) {
   });
 }
 
+// Rows of a batch: fewer than `most` where they are wide, by the average of what is read.
+int64_t FittingRows(const parquet::FileMetaData& metadata, std::optional<int> group, int64_t most) {
+  constexpr int64_t kMostBytes = 8 << 20;
+  int64_t bytes = 0;
+  int64_t rows = 0;
+  for (int at = 0; at < metadata.num_row_groups(); ++at) {
+    if (at != group.value_or(at)) continue;
+    bytes += metadata.RowGroup(at)->total_byte_size();
+    rows += metadata.RowGroup(at)->num_rows();
+  }
+  if (rows == 0 || bytes <= 0) return most;
+  const double fitting = static_cast<double>(kMostBytes) / static_cast<double>(bytes) *
+                         static_cast<double>(rows);
+  return std::clamp<int64_t>(static_cast<int64_t>(fitting), 1, most);
+}
+
 // Texts that lie in the file as indices are handed on so: table::FromArrow() is quicker at putting
 // them in the values' place than a builder that takes one at a time.
 void KeepDictionaries(const parquet::FileMetaData& metadata, int group,
@@ -113,7 +129,7 @@ Status ArrowParquetReader::Start(int64_t batch_rows, std::optional<int> group) {
   row_count_ = group.has_value() ? below->metadata()->RowGroup(*group)->num_rows()
                                  : below->metadata()->num_rows();
   parquet::ArrowReaderProperties arrow_properties(/*use_threads=*/false);
-  arrow_properties.set_batch_size(batch_rows);
+  arrow_properties.set_batch_size(FittingRows(*below->metadata(), group, batch_rows));
   arrow_properties.set_pre_buffer(false);
   if (group.has_value()) KeepDictionaries(*below->metadata(), *group, arrow_properties);
   auto made = parquet::arrow::FileReader::Make(pool_.get(), std::move(below), arrow_properties);

@@ -552,6 +552,42 @@ TEST_F(ParquetWriterTest, AFailingDiskGivesItsOwnError) {
 }
 
 // Goal: a budget that is too small to read with is told as such, never as damage to the file.
+// A batch of a thousand rows of a megabyte would not fit anywhere.
+TEST_F(ParquetWriterTest, WideRowsAreReadFewAtATime) {
+  std::mt19937_64 rng(1);
+  auto writer = NewWriter(TextSchema());
+  const auto wide = [&](int64_t) {
+    std::string text(1 << 20, ' ');
+    for (char& letter : text) letter = static_cast<char>('a' + rng() % 26);
+    return text;
+  };
+  ASSERT_TRUE(writer->Write(TextBatch(60, wide)).ok());
+  ASSERT_TRUE(writer->Finish().ok());
+  const auto reader = OpenParquet(folder_.Path("t.parquet"), 1000, blocks_).value();
+  int64_t rows = 0;
+  for (int64_t taken = 1; taken > 0; rows += taken) {
+    const auto batch = reader->Next().value();
+    taken = batch.row_count;
+    EXPECT_LE(batch.size_bytes, 16 << 20);
+  }
+  EXPECT_EQ(rows, 60);
+}
+
+// Values that stay in Arrow's memory keep it, whatever becomes of their reader.
+TEST_F(ParquetWriterTest, BatchesOutliveTheirReader) {
+  auto writer = NewWriter(TextSchema());
+  const auto text = [](int64_t row) { return fmt::format("value {}", row * row); };
+  ASSERT_TRUE(writer->Write(TextBatch(1000, text)).ok());
+  ASSERT_TRUE(writer->Finish().ok());
+  auto reader = OpenParquet(folder_.Path("t.parquet"), 1000, blocks_).value();
+  const table::Batch batch = reader->Next().value();
+  reader.reset();
+  ASSERT_EQ(batch.row_count, 1000);
+  for (int64_t row = 0; row < 1000; ++row) {
+    ASSERT_EQ(AsText(batch.columns[0].BytesAt(row)), text(row));
+  }
+}
+
 TEST_F(ParquetWriterTest, AFullBudgetIsNoDamageToTheFile) {
   const auto writer = NewWriter(TextSchema());
   const auto value = [](int64_t row) { return fmt::format("{:0300}", row * 7'919); };

@@ -1,5 +1,6 @@
 #include "weir/hydrate/build.h"
 
+#include <algorithm>
 #include <barrier>
 #include <condition_variable>
 #include <mutex>
@@ -23,7 +24,9 @@ class Build {
         stop_(stop),
         scan_(table.NewScan()),
         met_(options.worker_count),
-        reading_(options.worker_count) {
+        broken_(indexes.size()),
+        reading_(options.worker_count),
+        failures_(indexes.size()) {
     delta::ArrangerOptions arranger;
     arranger.kind = options.batcher;
     arranger.worker_count = options.worker_count;
@@ -32,6 +35,7 @@ class Build {
     arranger.snapshot = options.snapshot;
     arranger.snapshot.expected_bytes = table.value_bytes();
     arranger.snapshot.sorter_count = static_cast<int>(indexes.size());
+    arranger.snapshot.stop = &stop;
     for (size_t at = 0; at < indexes.size(); ++at) {
       arrangers_.push_back(delta::NewArranger(arranger, pool, blocks));
     }
@@ -50,11 +54,7 @@ class Build {
       }
     }
     for (std::thread& thread : threads) thread.join();
-    if (!failure_.has_value()) return Ok();
-    for (Index* index : indexes_) {
-      if (index->stage() != Stage::kHydrated) index->Fail(*failure_);
-    }
-    return *failure_;
+    return Settle();
   }
 
  private:
@@ -63,14 +63,29 @@ class Build {
     const sys::ThreadScope thread;
     const sys::ActivityScope activity(sys::Activity::kExchange);
     Note(Read(worker));
-    for (const auto& arranger : arrangers_) Note(failed() ? Ok() : arranger->Finish(worker));
+    for (size_t at = 0; at < indexes_.size(); ++at) {
+      if (!failed(at)) NoteOf(at, arrangers_[at]->Finish(worker));
+    }
     ReceiveUntilAllHaveRead(worker);
     Meet();
     for (size_t at = 0; at < indexes_.size(); ++at) {
-      Note(failed() ? Ok() : Seal(worker, at));
+      if (!failed(at)) NoteOf(at, Seal(worker, at));
       Meet();
-      if (worker == 0 && !failed()) indexes_[at]->End(clock_.Now(), options_.as_of + 1);
+      if (worker == 0 && !failed(at)) indexes_[at]->End(clock_.Now(), options_.as_of + 1);
     }
+  }
+
+  // The first failure, once each index that is not hydrated knows its own.
+  Status Settle() {
+    std::optional<Error> first = failure_;
+    for (size_t at = 0; at < indexes_.size(); ++at) {
+      Index& index = *indexes_[at];
+      if (index.stage() == Stage::kHydrated) continue;
+      std::optional<Error>& own = failures_[at];
+      if (own.has_value() && !first.has_value()) first = Error(*own).In(index.plan().name);
+      if (own.has_value() || failure_.has_value()) index.Fail(own.has_value() ? *own : *failure_);
+    }
+    return first.has_value() ? Status(*std::move(first)) : Ok();
   }
 
   void Meet() {
@@ -97,7 +112,7 @@ class Build {
     all_read_.notify_all();
     while (reading_ > 0) {
       lock.unlock();
-      for (const auto& arranger : arrangers_) Note(arranger->Receive(worker));
+      for (size_t at = 0; at < indexes_.size(); ++at) NoteOf(at, arrangers_[at]->Receive(worker));
       lock.lock();
       if (reading_ == 0) break;
       const sys::WaitScope waits(sys::Wait::kMeet);
@@ -122,13 +137,29 @@ class Build {
 
   Status Feed(int worker, const table::Batch& batch) {
     for (size_t at = 0; at < indexes_.size(); ++at) {
-      table::EncodedRows rows(blocks_);
-      Encode(indexes_[at]->codec(), batch, rows);
-      const sys::ActivityScope activity(sys::Activity::kExchange);
-      WEIR_DO(arrangers_[at]->Push(worker, rows, options_.as_of, 1));
-      WEIR_DO(arrangers_[at]->Receive(worker));
-      indexes_[at]->NoteRows(rows.row_count, rows.bytes.size());
+      // Also of one that has failed: others may wait for room in this worker's inbox.
+      NoteOf(at, arrangers_[at]->Receive(worker));
+      if (!failed(at)) NoteOf(at, FeedOne(worker, batch, at));
     }
+    return Ok();
+  }
+
+  Status FeedOne(int worker, const table::Batch& batch, size_t at) {
+    table::EncodedRows rows(blocks_);
+    Encode(indexes_[at]->codec(), batch, rows);
+    WEIR_DO(ObeyBudget());
+    const sys::ActivityScope activity(sys::Activity::kExchange);
+    WEIR_DO(arrangers_[at]->Push(worker, rows, options_.as_of, 1));
+    indexes_[at]->NoteRows(rows.row_count, rows.bytes.size());
+    return Ok();
+  }
+
+  // Buffers grow past the limit rather than fail in the middle of a row.
+  Status ObeyBudget() {
+    mem::Budget& budget = blocks_.budget();
+    if (budget.free_bytes() >= 0) return Ok();
+    WEIR_DO(budget.ChargeOrReclaim(1));
+    budget.Release(1);
     return Ok();
   }
 
@@ -150,7 +181,18 @@ class Build {
     if (!failure_.has_value()) failure_ = std::move(status).error();
     failed_ = true;
   }
+  void NoteOf(size_t at, Status status) {
+    if (status.ok()) return;
+    if (status.error().code == Code::kCancelled) return Note(std::move(status));
+    const std::lock_guard lock(mutex_);
+    if (!failures_[at].has_value()) failures_[at] = std::move(status).error();
+    broken_[at] = true;
+    if (std::all_of(broken_.begin(), broken_.end(), [](const auto& each) { return each.load(); })) {
+      failed_ = true;  // Nobody needs the rest of the rows.
+    }
+  }
   bool failed() const { return failed_.load(std::memory_order_relaxed); }
+  bool failed(size_t at) const { return failed() || broken_[at].load(std::memory_order_relaxed); }
 
   const std::span<Index* const> indexes_;
   const BuildOptions& options_;
@@ -160,12 +202,14 @@ class Build {
   const std::unique_ptr<feed::TableScan> scan_;
   std::vector<std::unique_ptr<delta::Arranger>> arrangers_;
   std::barrier<> met_;
-  std::atomic<bool> failed_{false};
+  std::atomic<bool> failed_{false};          // All of them.
+  std::vector<std::atomic<bool>> broken_;    // Each.
   // ---- guarded by mutex_
   std::mutex mutex_;
   std::condition_variable all_read_;
   int reading_;  // Workers that have not come to the end of the scan.
   std::optional<Error> failure_;
+  std::vector<std::optional<Error>> failures_;  // Of each index alone.
 };
 
 }  // namespace

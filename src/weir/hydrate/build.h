@@ -21,8 +21,9 @@ struct BuildOptions {
 /// Reads the table once, on as many threads as there are workers, and feeds all the indexes with
 /// it; each is hydrated when all its shards are. They are read at options.as_of.
 ///
-/// Errors: of feed::TableScan, delta::Arranger and sys::StartThread; kCancelled when `stop`
-///         was asked for. The indexes have failed, then.
+/// Errors: the first failure. One of an arranger (delta::Arranger) is that index's, and the others
+///         go on; of feed::TableScan or sys::StartThread, and kCancelled when `stop` was asked for,
+///         all fail that are not hydrated yet.
 /// Requires: fresh indexes, with as many shards as there are workers.
 Status BuildIndexes(const feed::SourceTable& table, std::span<Index* const> indexes,
                     const BuildOptions& options, mem::Pool& pool, mem::BlockAllocator& blocks,

@@ -221,22 +221,23 @@ std::vector<Engine::Object*> Engine::NextGroup() {
   int64_t bytes = 0;
   for (const auto& object : objects_) {
     if (object->index->stage() != Stage::kPending) continue;
-    if (!group.empty() && object->rows != group.front()->rows) continue;
+    if (!group.empty() && (object->rows != group.front()->rows || object->alone)) continue;
     bytes += EstimatedBytes(*object->rows);
     const bool fits = options_.concurrency > 0
                           ? static_cast<int>(group.size()) < options_.concurrency
                           : bytes <= pool_->RoomBytes();
     if (!group.empty() && !fits) break;
     group.push_back(object.get());
+    if (object->alone) break;
   }
   return group;
 }
 
-// What failed for want of room begins anew.
-Status Engine::ReviveFailed() {
+// What failed for want of room begins anew, where it is `wanted`.
+Status Engine::ReviveFailed(const std::function<bool(const Object&)>& wanted) {
   for (const auto& object : objects_) {
     const std::optional<Error> failure = object->index->failure();
-    if (!failure.has_value() || !MayPass(*failure)) continue;
+    if (!failure.has_value() || !MayPass(*failure) || !wanted(*object)) continue;
     WEIR_TRY(auto index, Index::Make(object->index->plan(), object->rows->schema(),
                                      options_.worker_count, *pool_));
     const std::lock_guard lock(mutex_);
@@ -245,8 +246,17 @@ Status Engine::ReviveFailed() {
   return Ok();
 }
 
+// What found no room together with others is pending again, to be tried alone.
+Status Engine::Separate(const std::vector<Object*>& group) {
+  for (Object* object : group) {
+    const auto failure = object->index->failure();
+    object->alone = group.size() > 1 && failure.has_value() && failure->code == Code::kExhausted;
+  }
+  return ReviveFailed([](const Object& object) { return object.alone; });
+}
+
 Status Engine::Hydrate(const sys::Stop& stop) {
-  WEIR_DO(ReviveFailed());
+  WEIR_DO(ReviveFailed([](const Object&) { return true; }));
   std::optional<Error> failure;
   while (true) {
     const std::vector<Object*> group = NextGroup();
@@ -254,7 +264,13 @@ Status Engine::Hydrate(const sys::Stop& stop) {
     Status done = HydrateGroup(group, stop);
     if (done.ok()) continue;
     if (done.error().code == Code::kCancelled) return std::move(done).error();
-    if (!failure.has_value()) failure = std::move(done).error();
+    WEIR_DO(Separate(group));
+    for (const Object* object : group) {
+      const auto own = object->index->failure();
+      if (own.has_value() && !failure.has_value()) {
+        failure = Error(*own).In(object->index->plan().name);
+      }
+    }
   }
   if (failure.has_value()) return *std::move(failure);
   return Ok();
@@ -267,13 +283,16 @@ Status Engine::HydrateGroup(const std::vector<Object*>& group, const sys::Stop& 
   build.batcher = options_.batcher;
   build.worker_count = options_.worker_count;
   build.as_of = TimeOf(group.front()->source);
-  WEIR_DO(BuildIndexes(*group.front()->rows, indexes, build, *pool_, blocks_, clock_, stop), "{}",
-          indexes.front()->plan().name);
-  const std::lock_guard lock(mutex_);
-  for (Object* object : group) {
-    const sys::Duration end = object->index->started() + object->index->hydration_time();
-    object->time = end - object->created;
+  Status built = BuildIndexes(*group.front()->rows, indexes, build, *pool_, blocks_, clock_, stop);
+  {
+    const std::lock_guard lock(mutex_);
+    for (Object* object : group) {
+      if (object->index->stage() != Stage::kHydrated) continue;
+      const sys::Duration end = object->index->started() + object->index->hydration_time();
+      object->time = end - object->created;
+    }
   }
+  if (!built.ok()) return built;
   return FaultPoint("engine.group_hydrated");
 }
 
@@ -306,23 +325,51 @@ Status Engine::ApplyDueTicks(const sys::Stop& stop) {
   return Ok();
 }
 
-Status Engine::CatchUp(const sys::Stop& stop) {
-  WEIR_DO(Hydrate(stop));
-  return ApplyDueTicks(stop);
+// Whether there is nothing left to try.
+bool Engine::RetryHydration(const sys::Stop& stop) {
+  const bool some = std::any_of(objects_.begin(), objects_.end(), [](const auto& object) {
+    const auto failure = object->index->failure();
+    return failure.has_value() && MayPass(*failure);
+  });
+  return !some || Hydrate(stop).ok();
+}
+
+// By object: what failed, and what lacks a tick.
+std::map<std::string, Error> Engine::Failures() const {
+  std::map<std::string, Error> failures;
+  for (const ObjectStatus& status : statuses()) {
+    if (status.failure.has_value()) failures.emplace(status.name, *status.failure);
+  }
+  return failures;
+}
+
+bool Engine::CanGoOn() const {
+  const auto failures = Failures();
+  return failures.size() < objects_.size() || objects_.empty() ||
+         std::any_of(failures.begin(), failures.end(),
+                     [](const auto& each) { return MayPass(each.second); });
 }
 
 Status Engine::Follow(const sys::Stop& stop, const std::function<void(const Error&)>& warn) {
-  bool warned = false;
+  std::map<std::string, Error> told;
+  sys::Duration wait = kLeastRetry;
+  sys::Duration retry = clock_.Now();
   while (true) {
-    const Status done = CatchUp(stop);
+    if (clock_.Now() >= retry) {
+      wait = RetryHydration(stop) ? kLeastRetry : std::min(2 * wait, kMostRetry);
+      retry = clock_.Now() + wait;
+    }
+    (void)ApplyDueTicks(stop);  // Each object knows its failure.
     if (stop.asked()) return Ok();
-    if (!done.ok() && !MayPass(done.error())) return done;
-    if (!done.ok() && !warned) warn(done.error());
-    warned = !done.ok();
-    const auto next = NextTickTime();
-    const sys::Duration wait =
-        done.ok() && next.has_value() ? *next - clock_.Now() : kRetryInterval;
-    if (wait.count() > 0) clock_.Wait(wait, stop);
+    std::map<std::string, Error> failures = Failures();
+    for (const auto& [name, error] : failures) {
+      if (!told.contains(name)) warn(Error(error).In(name));
+    }
+    told = std::move(failures);
+    if (!CanGoOn()) return told.begin()->second;
+    const sys::Duration soon = clock_.Now() + kLeastRetry;
+    const sys::Duration until = told.empty() ? NextTickTime().value_or(soon) : soon;
+    if (until > clock_.Now()) clock_.Wait(until - clock_.Now(), stop);
   }
 }
 
@@ -345,7 +392,7 @@ Status Engine::ApplyTick(const std::string& name, SourceEntry& entry) {
     Status applied = ApplyTo(*object, *entry.tick, TimeOf(name));
     if (applied.ok()) continue;
     lacking |= object->index->stage() == Stage::kHydrated;
-    if (!failure.has_value()) failure = std::move(applied).error();
+    if (!failure.has_value()) failure = std::move(applied).error().In(object->index->plan().name);
   }
   if (!lacking) entry.tick.reset();
   if (failure.has_value()) return *std::move(failure);
@@ -362,10 +409,15 @@ Status Engine::ApplyTo(Object& object, std::span<const feed::TableChange> tick, 
     if (change.table == object.table) rows.push_back({&change.rows, change.diff});
   }
   Status applied = index.Apply(rows, time, *pool_, blocks_);
+  const std::lock_guard lock(mutex_);
+  object.lack.reset();
   if (applied.ok()) return Ok();
-  Error error = std::move(applied).error().In(index.plan().name);
-  if (!MayPass(error)) index.Fail(error);
-  return error;
+  if (MayPass(applied.error())) {
+    object.lack = applied.error();
+  } else {
+    index.Fail(applied.error());
+  }
+  return applied;
 }
 
 // ---- Statuses -----------------------------------------------------------------------------------
@@ -381,10 +433,12 @@ std::vector<ObjectStatus> Engine::statuses() const {
     status.stage = index.stage();
     status.rows_read = index.rows_read();
     status.rows_expected = object->rows->row_count();
-    status.bytes_read = object->rows->value_bytes() * status.rows_read /
-                        std::max<int64_t>(1, status.rows_expected);
+    const double read = static_cast<double>(status.rows_read) /
+                        static_cast<double>(std::max<int64_t>(1, status.rows_expected));
+    status.bytes_read =
+        static_cast<int64_t>(static_cast<double>(object->rows->value_bytes()) * read);
     status.encoded_bytes = index.encoded_bytes();
-    status.failure = index.failure();
+    status.failure = object->lack.has_value() ? object->lack : index.failure();
     if (status.stage != Stage::kPending) status.started = index.started();
     if (status.stage != Stage::kHydrated) continue;
     status.hydration_time = index.hydration_time();

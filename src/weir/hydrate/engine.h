@@ -36,7 +36,8 @@ struct EngineOptions {
 /// Times are in milliseconds, and no two ticks may have the same.
 inline constexpr sys::Duration kLeastTick = std::chrono::milliseconds(1);
 /// Between tries of what failed for want of memory or disk.
-inline constexpr sys::Duration kRetryInterval = std::chrono::seconds(1);
+inline constexpr sys::Duration kLeastRetry = std::chrono::seconds(1);
+inline constexpr sys::Duration kMostRetry = std::chrono::seconds(64);
 inline constexpr int64_t kLeastPoolBytes = int64_t{128} << 20;
 
 /// How far one object has come.
@@ -52,7 +53,7 @@ struct ObjectStatus {
   std::optional<sys::Duration> time;           ///< Once hydrated: since it was created.
   int64_t encoded_bytes = 0;                   ///< Of the rows read, as the index holds them.
   std::optional<delta::Time> frontier;         ///< Once hydrated: all before it is in, in ms.
-  std::optional<Error> failure;
+  std::optional<Error> failure;                ///< Failed; or hydrated, and why it lacks a tick.
 };
 
 /// Whether this was for want of memory or disk, and may be mended by trying again.
@@ -96,8 +97,8 @@ class Engine {
   Status DropIndex(const std::string& name);
 
   /// Hydrates what is pending, object by object or together: those of one table share a scan. One
-  /// that fails does not keep the others from it. What failed before for want of memory or disk is
-  /// pending again.
+  /// that fails does not keep the others from it; those that find no room together are tried one by
+  /// one. What failed before for want of memory or disk is pending again.
   /// Errors: the first failure; kCancelled when `stop` was asked for.
   Status Hydrate(const sys::Stop& stop);
   /// Applies every tick whose time has come to what is hydrated; once `stop` was asked for, one of
@@ -107,10 +108,11 @@ class Engine {
   ///           those that do not have it; else it is failed.
   /// Requires: nothing is pending.
   Status ApplyDueTicks(const sys::Stop& stop);
-  /// Applies ticks as their time comes, until `stop` is asked for. For want of memory or disk it
-  /// tries again, with ticks and with what could not be hydrated, every kRetryInterval; `warn` is
-  /// told why, once until it succeeds.
-  /// Errors: others of ApplyDueTicks() and Hydrate().
+  /// Applies ticks as their time comes, until `stop` is asked for. A failure is one object's, and
+  /// `warn` is told of it once; the others go on. For want of memory or disk it is tried again:
+  /// ticks every kLeastRetry, what could not be hydrated after that, and twice as long each time,
+  /// until kMostRetry.
+  /// Errors: the first failure when nothing is left that could go on.
   Status Follow(const sys::Stop& stop, const std::function<void(const Error&)>& warn);
 
   std::vector<ObjectStatus> statuses() const;
@@ -134,6 +136,8 @@ class Engine {
     const feed::SourceTable* rows = nullptr;
     sys::Duration created{0};
     std::optional<sys::Duration> time;
+    std::optional<Error> lack;  // Why it does not have the last tick.
+    bool alone = false;         // With others it found no room.
   };
   struct FoundTable {
     std::string source;
@@ -144,14 +148,17 @@ class Engine {
   Engine(const EngineOptions& options, sys::Clock& clock);
   Status Start();
   Result<FoundTable> FindTable(const std::string& name) const;
-  Status ReviveFailed();
+  Status ReviveFailed(const std::function<bool(const Object&)>& wanted);
+  Status Separate(const std::vector<Object*>& group);
   std::vector<Object*> NextGroup();
   Status HydrateGroup(const std::vector<Object*>& group, const sys::Stop& stop);
   delta::Time TimeOf(const std::string& source) const;
   std::optional<sys::Duration> NextTickTime() const;
   Status ApplyTick(const std::string& name, SourceEntry& entry);
   Status ApplyTo(Object& object, std::span<const feed::TableChange> tick, delta::Time time);
-  Status CatchUp(const sys::Stop& stop);
+  bool RetryHydration(const sys::Stop& stop);
+  std::map<std::string, Error> Failures() const;
+  bool CanGoOn() const;
 
   void SetLimits();
 

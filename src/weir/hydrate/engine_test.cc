@@ -257,6 +257,8 @@ TEST_F(EngineTest, NamesThatAreNotThereOrThereAlready) {
             "partsupp customer orders lineitem");
   EXPECT_EQ(message(engine->AddIndex({"a", "orders", {"o_key"}})),
             "index a: table orders has no column o_key");
+  EXPECT_EQ(message(engine->AddIndex({"a", "orders", {"o_custkey", "o_orderkey", "o_custkey"}})),
+            "index a has column o_custkey twice; name it once");
   EXPECT_EQ(message(engine->AddIndex({"orders_by_key", "orders", {"o_orderkey"}})),
             "index orders_by_key exists already; drop it first or choose another name");
   EXPECT_EQ(message(engine->AddSource("tpch", Tpch())),
@@ -337,6 +339,82 @@ TEST_F(EngineTest, ATickWaitsForRoom) {
   ASSERT_TRUE(engine->SetMemory(options.memory_bytes).ok());
   ASSERT_TRUE(engine->ApplyDueTicks(stop_).ok());
   ExpectAllRight(*engine, 20, 20'000);
+}
+
+// Two that find no room together are tried one by one, and the first of them does.
+TEST_F(EngineTest, WhatFindsNoRoomTogetherIsTriedAlone) {
+  EngineOptions options = Options();
+  options.memory_bytes = sys::ReadProcessUsage().anonymous_bytes + (40 << 20);
+  options.spill_limit_bytes = 96 << 20;
+  options.concurrency = 2;
+  auto engine = Engine::Make(options, clock_).value();
+  ASSERT_TRUE(engine
+                  ->AddSource("tpch", feed::NewTpchSource({.scale_factor = 0.1,
+                                                           .seed = kSeed,
+                                                           .tick_interval = {}}))
+                  .ok());
+  ASSERT_TRUE(engine->AddIndex({"by_part", "lineitem", {"l_partkey"}}).ok());
+  ASSERT_TRUE(engine->AddIndex({"by_day", "lineitem", {"l_shipdate"}}).ok());
+  const Status hydrated = engine->Hydrate(stop_);
+  ASSERT_FALSE(hydrated.ok());
+  EXPECT_TRUE(hydrated.error().message.starts_with("by_day: ")) << hydrated.error().message;
+  const auto statuses = engine->statuses();
+  EXPECT_EQ(statuses[0].stage, Stage::kHydrated);
+  EXPECT_TRUE(statuses[0].time.has_value());
+  EXPECT_EQ(statuses[1].stage, Stage::kFailed);
+}
+
+// A source that asks for a stop with its n-th tick.
+class StoppingSource final : public feed::Source {
+ public:
+  StoppingSource(std::unique_ptr<feed::Source> below, int ticks, sys::Stop& stop)
+      : below_(std::move(below)), ticks_left_(ticks), stop_(stop) {}
+  std::vector<std::string> TableNames() const override { return below_->TableNames(); }
+  const feed::SourceTable* Find(std::string_view table) const override {
+    return below_->Find(table);
+  }
+  std::optional<sys::Duration> tick_interval() const override { return below_->tick_interval(); }
+  std::vector<feed::TableChange> NextTick(mem::BlockAllocator& blocks) override {
+    if (--ticks_left_ == 0) stop_.Ask();
+    return below_->NextTick(blocks);
+  }
+
+ private:
+  const std::unique_ptr<feed::Source> below_;
+  int ticks_left_;
+  sys::Stop& stop_;
+};
+
+// An index that finds no room is told of once, tried again and again, and keeps no other from its
+// ticks.
+TEST_F(EngineTest, FollowGoesOnWithTheOthers) {
+  constexpr int kTicks = 40;
+  EngineOptions options = Options();
+  options.memory_bytes = sys::ReadProcessUsage().anonymous_bytes + (40 << 20);
+  options.spill_limit_bytes = 16 << 20;
+  options.concurrency = 1;
+  auto engine = Engine::Make(options, clock_).value();
+  ASSERT_TRUE(engine->AddSource("big", feed::NewTpchSource({.scale_factor = 0.1,
+                                                            .seed = kSeed,
+                                                            .tick_interval = {}}))
+                  .ok());
+  ASSERT_TRUE(engine->AddIndex({"lines", "lineitem", {"l_orderkey"}}).ok());
+  ASSERT_TRUE(engine->AddSource("tpch", std::make_unique<StoppingSource>(
+                                            Tpch(std::chrono::seconds(1)), kTicks, stop_))
+                  .ok());
+  ASSERT_TRUE(engine->AddIndex({"orders_by_key", "tpch.orders", {"o_orderkey"}}).ok());
+  sys::Stop never;
+  ASSERT_EQ(engine->Hydrate(never).error().code, Code::kExhausted);
+  std::vector<std::string> warnings;
+  const Status followed =
+      engine->Follow(stop_, [&](const Error& error) { warnings.push_back(error.message); });
+  ASSERT_TRUE(followed.ok()) << followed.error().message;
+  ASSERT_EQ(warnings.size(), 1U);
+  EXPECT_TRUE(warnings[0].starts_with("lines: ")) << warnings[0];
+  const Index& orders = *engine->FindIndex("orders_by_key");
+  EXPECT_EQ(orders.frontier(), delta::Time{kTicks * 1000 + 1});
+  EXPECT_TRUE(orders.DigestAt(kTicks * 1000, {}).value() ==
+              Expected(orders, feed::TpchTable::kOrders, kTicks));
 }
 
 }  // namespace

@@ -29,7 +29,12 @@ Result<std::unique_ptr<Index>> Index::Make(IndexPlan plan, const table::Schema& 
       return weir::Fail(Code::kNotFound, "index {}: table {} has no column {}", plan.name,
                         plan.table, name);
     }
-    key.push_back(static_cast<int>(column - schema.columns.begin()));
+    const auto place = static_cast<int>(column - schema.columns.begin());
+    if (std::find(key.begin(), key.end(), place) != key.end()) {
+      return weir::Fail(Code::kInvalid, "index {} has column {} twice; name it once", plan.name,
+                        name);
+    }
+    key.push_back(place);
   }
   std::vector<int> value;
   for (int at = 0; at < static_cast<int>(schema.columns.size()); ++at) {

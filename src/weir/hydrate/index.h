@@ -38,7 +38,8 @@ struct RowsChange {
 ///          time.
 class Index {
  public:
-  /// Errors: kNotFound names a key column that the table does not have.
+  /// Errors: kNotFound names a key column that the table does not have, kInvalid one that is named
+  ///         twice.
   static Result<std::unique_ptr<Index>> Make(IndexPlan plan, const table::Schema& schema,
                                              int shard_count, mem::Pool& pool);
 

@@ -7,12 +7,8 @@
 namespace weir::hydrate {
 namespace {
 
-// Negative, 0 or positive as the row's key comes before, is, or comes after `key`.
 int CompareKey(const delta::Update& update, Bytes key) {
-  const Bytes own = update.row.first(static_cast<size_t>(update.key_size));
-  const int order = std::memcmp(own.data(), key.data(), std::min(own.size(), key.size()));
-  if (order != 0) return order;
-  return own.size() < key.size() ? -1 : own.size() > key.size() ? 1 : 0;
+  return delta::CompareRows(update.row.first(static_cast<size_t>(update.key_size)), key);
 }
 
 }  // namespace

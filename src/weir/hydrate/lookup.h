@@ -21,8 +21,8 @@ class Lookup {
 
   /// Hands every row with this key to `take`; its diff says how often it is there.
   ///
-  /// Errors:   of mem::Page::Read.
-  /// Requires: `key` is encoded as the index's codec does, whole, and not before the last one.
+  /// Errors:   of mem::Page::Read; after one the lookup is of no more use.
+  /// Requires: `key` is encoded as the index's codec does, whole, and comes after the last one.
   Status Find(Bytes key, const Take& take);
 
  private:
@@ -30,7 +30,7 @@ class Lookup {
   struct Reached {
     std::unique_ptr<delta::Cursor> cursor;  // Null until a key of the shard was asked for.
     bool more = false;
-    delta::Update update;  // The first not before the last key. Requires: more.
+    delta::Update update;  // The first after the last key. Requires: more.
   };
 
   const Index& index_;

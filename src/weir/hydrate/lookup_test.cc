@@ -129,6 +129,12 @@ TEST_P(LookupTest, ProbesAnswerTheSameFromEveryBatcher) {
     EXPECT_EQ(probed.value().digest, want.emplace(order, probed.value().digest).first->second);
   }
   EXPECT_EQ(want[ProbeOrder::kSorted], want[ProbeOrder::kRandom]);
+  // More than there are keys: each once, and so every row.
+  const auto sorted = Probe(*lines_, Now(), 1'000'000, ProbeOrder::kSorted, blocks_, stop_).value();
+  const auto random = Probe(*lines_, Now(), 1'000'000, ProbeOrder::kRandom, blocks_, stop_).value();
+  EXPECT_EQ(sorted.probes, random.probes);
+  EXPECT_EQ(sorted.digest, random.digest);
+  EXPECT_EQ(sorted.rows, lines_->DigestAt(Now(), stop_).value().rows);
   const std::string hash = ContentHashOf(*lines_, Now(), blocks_, stop_).value();
   if (want_hash.empty()) want_hash = hash;
   EXPECT_EQ(hash, want_hash);

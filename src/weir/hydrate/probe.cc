@@ -23,6 +23,9 @@ struct Keys {
     ends.Push(bytes.size());
   }
   int64_t count() const { return ends.size() / 8; }
+  bool EndsWith(Bytes key) const {
+    return count() > 0 && std::ranges::equal((*this)[count() - 1], key);
+  }
   Bytes operator[](int64_t at) const {
     const auto* const all = reinterpret_cast<const int64_t*>(ends.data());
     const int64_t begin = at == 0 ? 0 : all[at - 1];
@@ -35,7 +38,7 @@ struct Keys {
 
 Status Cancelled() { return Fail(Code::kCancelled, "stopped on request"); }
 
-// The keys of `count` rows, evenly apart; of fewer rows some more than once.
+// The keys of `count` rows, evenly apart, each key once: as many as there are at most.
 Status Choose(const Index& index, delta::Time time, int64_t count, const sys::Stop& stop,
               Keys& keys) {
   const int64_t rows = std::max<int64_t>(index.rows_read(), 1);
@@ -46,9 +49,8 @@ Status Choose(const Index& index, delta::Time time, int64_t count, const sys::St
     WEIR_TRY(const bool more, cursor->Next(update));
     if (!more) return Ok();
     const auto due = static_cast<int64_t>(static_cast<__int128>(row + 1) * count / rows);
-    while (keys.count() < std::min(due, count)) {
-      keys.Add(update.row.first(static_cast<size_t>(update.key_size)));
-    }
+    const Bytes key = update.row.first(static_cast<size_t>(update.key_size));
+    if (keys.count() < due && !keys.EndsWith(key)) keys.Add(key);
   }
   return Ok();
 }
