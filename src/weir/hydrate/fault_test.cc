@@ -249,6 +249,20 @@ TEST_F(FaultTest, ABudgetThatFallsWhilePagesSpillFailsTheBuild) {
   }
 }
 
+// All rows are read when the stop comes: ranges are left to be sorted.
+TEST_F(FaultTest, AStopIsSeenWhileRowsAreSorted) {
+  Place place(mem::kUnlimited, PoolOptionsFor(0));
+  int64_t batches = 0;
+  lineitem_.Watch([&] {
+    if (++batches > lineitem_.batch_count()) stop_.Ask();
+  });
+  const Status built = Build(place, {});
+  lineitem_.Watch([] {});
+  ASSERT_FALSE(built.ok());
+  EXPECT_EQ(built.error().code, Code::kCancelled);
+  for (const auto& index : place.indexes) EXPECT_EQ(index->stage(), Stage::kFailed);
+}
+
 // Whichever of its threads is refused, a build fails and ends; so does the making of a pool.
 TEST_F(FaultTest, ARefusedThreadFailsWhatAsksForIt) {
   const int64_t before = threads_refused;
