@@ -146,7 +146,10 @@ void TpchGenerator::Append(TpchTable table, int64_t begin, int64_t end, uint64_t
 }
 
 int64_t TpchGenerator::RowCount(TpchTable table, int64_t unit, uint64_t version) const {
-  if (table == TpchTable::kLineitem) return OrderOf(unit, version).item_count;
+  if (table == TpchTable::kLineitem) {
+    Random random = OrderRandom(unit, version);
+    return OrderWithoutItems(random).item_count;
+  }
   return table == TpchTable::kPartsupp ? kSuppliersPerPart : 1;
 }
 
@@ -251,9 +254,18 @@ TpchGenerator::Item TpchGenerator::ItemOf(Random& random, int64_t order_date) co
   return item;
 }
 
+Random TpchGenerator::OrderRandom(int64_t unit, uint64_t version) const {
+  return {seed_, static_cast<uint64_t>(TpchTable::kOrders), static_cast<uint64_t>(unit), version};
+}
+
 TpchGenerator::Order TpchGenerator::OrderOf(int64_t unit, uint64_t version) const {
-  Random random(seed_, static_cast<uint64_t>(TpchTable::kOrders), static_cast<uint64_t>(unit),
-                version);
+  Random random = OrderRandom(unit, version);
+  Order order = OrderWithoutItems(random);
+  for (int64_t at = 0; at < order.item_count; ++at) order.items[at] = ItemOf(random, order.date);
+  return order;
+}
+
+TpchGenerator::Order TpchGenerator::OrderWithoutItems(Random& random) const {
   Order order;
   // A third of the customers never order: those whose key is a multiple of three.
   const int64_t ordering = customers_ - customers_ / 3;
@@ -264,7 +276,6 @@ TpchGenerator::Order TpchGenerator::OrderOf(int64_t unit, uint64_t version) cons
   order.clerk = random.Between(1, clerks_);
   order.comment = text_->Cut(random, 19, 78);
   order.item_count = random.Between(1, kMostItems);
-  for (int64_t at = 0; at < order.item_count; ++at) order.items[at] = ItemOf(random, order.date);
   return order;
 }
 

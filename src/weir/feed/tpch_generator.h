@@ -52,7 +52,9 @@ class TpchGenerator {
   struct Order;
   class Row;
 
+  Random OrderRandom(int64_t unit, uint64_t version) const;
   Order OrderOf(int64_t unit, uint64_t version) const;
+  Order OrderWithoutItems(Random& random) const;
   Item ItemOf(Random& random, int64_t order_date) const;
   int64_t SupplierOf(int64_t part_key, int64_t nth) const;
   void AppendSupplier(int64_t unit, Random random, Row row) const;
