@@ -234,6 +234,10 @@ class Bench(unittest.TestCase):
         unheeded = weir("bench", "hydrate", "--sweep", "eager", "--rungs", "auto")
         self.assertEqual(unheeded.returncode, 64)
         self.assertIn("--rungs", unheeded.stderr)
+        for scenario in ("rehydrate", "initial"):
+            beside = weir("bench", "hydrate", "--duckdb-python", PYTHON, "--scenario", scenario)
+            self.assertEqual(beside.returncode, 64, beside.stderr)
+            self.assertIn("--scenario", beside.stderr)
 
     def test_report_shows_every_rung_and_target(self):
         shown = weir("bench", "report", self.folder)
