@@ -205,10 +205,6 @@ TEST_F(HydrateTest, ProbesAndMetricsTellHowItWent) {
   EXPECT_EQ(probes.at("sorted").at("rows"), 1000);
   EXPECT_EQ(probes.at("random").at("rows"), 100);
   EXPECT_TRUE(all.at("objects")[0].at("content_hash").get<std::string>().starts_with("25:"));
-  double named = 0;
-  for (const auto& [activity, seconds] : all.at("cpu_s").items()) named += seconds.get<double>();
-  const double spent = all.at("utime_s").get<double>() + all.at("stime_s").get<double>();
-  EXPECT_NEAR(named, spent, 0.05 * spent + 0.01);
   EXPECT_EQ(all.at("update_bytes"), all.at("objects")[0].at("update_bytes").get<int64_t>() +
                                         all.at("objects")[1].at("update_bytes").get<int64_t>());
   const std::string text = folder_.Read("weir.prom");

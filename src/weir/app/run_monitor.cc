@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "weir/sys/accounting.h"
 #include "weir/sys/thread.h"
 
 namespace weir::app {
@@ -49,6 +50,7 @@ void RunMonitor::Run() {
 }
 
 void RunMonitor::Look(sys::Duration passed) {
+  const sys::ActivityScope activity(sys::Activity::kOther);
   const sys::ProcessUsage usage = sys::ReadProcessUsage();
   const int64_t charged = engine_.budget().used_bytes();
   const int64_t in_flight = engine_.counters().spill_in_flight;
