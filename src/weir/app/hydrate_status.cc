@@ -183,7 +183,7 @@ std::string HydrationJson(const hydrate::Engine& engine, const HydrationReport& 
     json["settings"].push_back({{"name", setting.name},
                                 {"value", setting.value},
                                 {"default", setting.default_value},
-                                {"origin", setting.given ? "command line" : "default"}});
+                                {"origin", OriginName(setting.origin)}});
   }
   return JsonLine(json);
 }
