@@ -124,8 +124,13 @@ class Bench(unittest.TestCase):
                  "--pressures", "0,4", "--out", folder]
         killed = weir("bench", "hydrate", *flags, fault="cell_store.recorded:2")
         self.assertEqual(killed.returncode, -signal.SIGKILL, killed.stderr)
+        (folder / "swap").write_text("somebody's")  # Where --limits has its swap.
         ended = weir("bench", "hydrate", *flags)
         self.assertEqual(ended.returncode, 0, ended.stderr)
+        refused = weir("bench", "hydrate", "--limits", "5", "--out", folder)
+        self.assertEqual(refused.returncode, 1, refused.stderr)
+        self.assertIn("was not made by it; move it away", refused.stderr)
+        self.assertEqual((folder / "swap").read_text(), "somebody's")
         cells = read_cells(folder)
         self.assertEqual([(cell["rung"], float(cell["pressure"])) for cell in cells],
                          [("legacy", 0), ("auto", 0), ("paged_lz4", 0), ("auto", 4),
@@ -234,6 +239,10 @@ class Bench(unittest.TestCase):
         unheeded = weir("bench", "hydrate", "--sweep", "eager", "--rungs", "auto")
         self.assertEqual(unheeded.returncode, 64)
         self.assertIn("--rungs", unheeded.stderr)
+        for scenario in ("rehydrate", "initial"):
+            beside = weir("bench", "hydrate", "--duckdb-python", PYTHON, "--scenario", scenario)
+            self.assertEqual(beside.returncode, 64, beside.stderr)
+            self.assertIn("--scenario", beside.stderr)
 
     def test_report_shows_every_rung_and_target(self):
         shown = weir("bench", "report", self.folder)

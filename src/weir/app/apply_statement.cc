@@ -1,8 +1,6 @@
 #include "weir/app/apply_statement.h"
 
-#include "weir/app/hydrate_options.h"
 #include "weir/base/log.h"
-#include "weir/base/units.h"
 #include "weir/feed/parquet_source.h"
 #include "weir/feed/tpch_source.h"
 #include "weir/sql/statement.h"
@@ -12,7 +10,8 @@ namespace {
 
 class Applier {
  public:
-  Applier(sys::Files& files, hydrate::Engine& engine) : files_(files), engine_(engine) {}
+  Applier(sys::Files& files, hydrate::Engine& engine, HydrateOptions& options, bool has_tier)
+      : files_(files), engine_(engine), options_(options), has_tier_(has_tier) {}
 
   Status operator()(const sql::CreateSource& create) {
     NoteCluster(create.cluster);
@@ -45,20 +44,18 @@ class Applier {
     if (drop.if_exists && engine_.FindIndex(drop.name) == nullptr) return Ok();
     return engine_.DropIndex(drop.name);
   }
-  // The bounds of memory, by the names of their flags with underscores.
   Status operator()(const sql::AlterSystem& set) {
-    if (set.name == "memory" || set.name == "pool_rss_target") {
-      WEIR_TRY(const int64_t bytes, ParseByteSize(set.value), "{}", set.name);
-      return set.name == "memory" ? engine_.SetMemory(bytes) : engine_.SetPoolRssTarget(bytes);
+    WEIR_TRY(HydrateOptions changed, AfterStatement(options_, set.name, set.value));
+    WEIR_TRY(const hydrate::EngineOptions bounds, EngineOptionsOf(changed));
+    if (set.name == "memory") {
+      WEIR_DO(engine_.SetMemory(bounds.memory_bytes));
+    } else if (set.name == "budget_fraction") {
+      WEIR_DO(engine_.SetBudgetFraction(bounds.budget_fraction));
+    } else {
+      WEIR_DO(SetPoolRssTarget(bounds.pool_rss_target_bytes));
     }
-    if (set.name == "budget_fraction") {
-      WEIR_TRY(const double fraction, ParseFraction(set.value), "budget_fraction");
-      return engine_.SetBudgetFraction(fraction);
-    }
-    return Fail(Code::kUsage,
-                "there is no setting {} that may change while weir runs; there are memory, "
-                "budget_fraction and pool_rss_target",
-                set.name);
+    options_ = std::move(changed);
+    return Ok();
   }
 
  private:
@@ -72,6 +69,13 @@ class Applier {
                                 .tick_interval = load.tick_interval});
   }
 
+  Status SetPoolRssTarget(int64_t bytes) {
+    if (has_tier_) return engine_.SetPoolRssTarget(bytes);
+    return Fail(Code::kUsage,
+                "ALTER SYSTEM SET pool_rss_target has no effect unless weir was started with "
+                "--pool-rss-target; give both, or neither");
+  }
+
   static void NoteCluster(const std::string& cluster) {
     if (cluster.empty()) return;
     LogWarn("IN CLUSTER {} is ignored: everything runs in this process", cluster);
@@ -79,13 +83,17 @@ class Applier {
 
   sys::Files& files_;
   hydrate::Engine& engine_;
+  HydrateOptions& options_;
+  const bool has_tier_;  // The engine keeps stored forms in memory, if its bounds let it.
 };
 
 }  // namespace
 
-Status ApplyStatements(std::string_view text, sys::Files& files, hydrate::Engine& engine) {
+Status ApplyStatements(std::string_view text, sys::Files& files, hydrate::Engine& engine,
+                       HydrateOptions& options) {
   WEIR_TRY(const auto statements, sql::ParseStatements(text));
-  Applier applier(files, engine);
+  WEIR_TRY(const hydrate::EngineOptions started, EngineOptionsOf(options));
+  Applier applier(files, engine, options, started.pool_rss_target_bytes > 0);
   for (const sql::Statement& statement : statements) {
     WEIR_DO(std::visit(applier, statement.body), "line {}, column {}", statement.at.line,
             statement.at.column);

@@ -266,7 +266,8 @@ void AddHydrateLadders(CLI::App* command, experiment::HydrateOptions& ladder) {
       ->delimiter(',')->check(CLI::Range(1.0, 1000.0))->excludes(pressures);
   command->add_option("--duckdb-python", ladder.duckdb_python,
                       "Instead: beside DuckDB, which this Python interpreter can import")
-      ->type_name("PATH")->check(NotEmpty())->excludes(pressures)->excludes(rungs);
+      ->type_name("PATH")->check(NotEmpty())->excludes(pressures)->excludes(rungs)
+      ->excludes(command->get_option("--scenario"));  // One group: killed after four.
   command->add_option("--sweep", ladder.sweeps,
                       "Instead: settings of the pool, divided by commas: threads, eager, codec, "
                       "fraction, malloc")

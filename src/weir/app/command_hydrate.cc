@@ -69,7 +69,7 @@ Result<ProbeAnswers> ProbeLargest(const HydrateOptions& options, hydrate::Engine
   return answers;
 }
 
-Status Show(const HydrateOptions& options, hydrate::Engine& engine, const RunMonitor& monitor,
+Status Show(const HydrateOptions& options, hydrate::Engine& engine, RunMonitor& monitor,
             const sys::Stop& stop) {
   HydrationReport report;
   report.usage = sys::ReadProcessUsage();
@@ -100,17 +100,17 @@ void WarnOf(const Error& error) {
                Printable(HidePasswords(error.message)).c_str());
 }
 
-Status Hydrate(const HydrateOptions& options, Workshop& workshop) {
+Status Hydrate(HydrateOptions options, Workshop& workshop) {
   WEIR_TRY(const hydrate::EngineOptions engine_options, EngineOptionsOf(options));
   WEIR_TRY(const std::string text, workshop.files.Read(options.path, kMostTextBytes));
   WEIR_TRY(const auto engine, hydrate::Engine::Make(engine_options, workshop.clock));
-  const RunMonitor monitor(*engine, workshop.clock);
+  RunMonitor monitor(*engine, workshop.clock);
   std::unique_ptr<MetricsFile> metrics;
   if (!options.metrics_file.empty()) {
     WEIR_TRY(metrics, MetricsFile::Start(options.metrics_file, *engine, workshop.files,
                                          workshop.clock));
   }
-  WEIR_DO(ApplyStatements(text, workshop.files, *engine), "{}", options.path);
+  WEIR_DO(ApplyStatements(text, workshop.files, *engine, options), "{}", options.path);
   Status hydrated = HydrateAll(options, *engine, workshop);
   // A stop was for the hydration; what it came to can still be asked.
   const sys::Stop never;

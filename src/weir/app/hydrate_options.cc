@@ -54,16 +54,35 @@ const Variant& VariantOf(const std::string& name) {
                        [&](const Variant& variant) { return name == variant.name; });
 }
 
+Setting& SettingOf(HydrateOptions& options, const std::string& name) {
+  const auto found = std::find_if(options.settings.begin(), options.settings.end(),
+                                  [&](const Setting& setting) { return setting.name == name; });
+  WEIR_ASSERT(found != options.settings.end());
+  return *found;
+}
+
+// As whoever set it wrote it: "--pool-rss-target", "ALTER SYSTEM SET pool_rss_target".
+std::string WrittenName(const Setting& setting) {
+  if (setting.origin != Origin::kStatement) return "--" + setting.name;
+  std::string name = setting.name;
+  std::replace(name.begin(), name.end(), '-', '_');
+  return "ALTER SYSTEM SET " + name;
+}
+
+Status Refuse(const HydrateOptions& options, const std::vector<std::string>& names,
+              const std::string& beside) {
+  for (const Setting& setting : options.settings) {
+    const bool named = std::find(names.begin(), names.end(), setting.name) != names.end();
+    if (!named || setting.origin == Origin::kDefault) continue;
+    return Fail(Code::kUsage, "{} has no effect with {}; leave one of them out",
+                WrittenName(setting), beside);
+  }
+  return Ok();
+}
+
 Status RefuseIneffective(const HydrateOptions& options) {
   const auto refuse = [&](const std::vector<std::string>& names, const std::string& beside) {
-    for (const Setting& setting : options.settings) {
-      if (!setting.given || std::find(names.begin(), names.end(), setting.name) == names.end()) {
-        continue;
-      }
-      return Status(Fail(Code::kUsage, "--{} has no effect with {}; leave one of them out",
-                         setting.name, beside));
-    }
-    return Ok();
+    return Refuse(options, names, beside);
   };
   const Variant& variant = VariantOf(options.batcher);
   const std::string batcher = "--batcher " + options.batcher;
@@ -85,12 +104,23 @@ Status RefuseIneffective(const HydrateOptions& options) {
   }
   if (options.budget_fraction >= 1) {
     WEIR_DO(refuse({"pool-rss-target"},
-                   "--budget-fraction 1, which leaves nothing above the pool's share"));
+                   "a budget fraction of 1, which leaves nothing above the pool's share"));
   }
   if (options.spill_threads == 0) {
     WEIR_DO(refuse({"spill-handoff", "eager-backing"}, "--spill-threads 0"));
   }
   return Ok();
+}
+
+Result<double> ParseFraction(const std::string& text) {
+  double fraction = 0;
+  const char* const end = text.data() + text.size();
+  const auto read = std::from_chars(text.data(), end, fraction);
+  if (read.ec != std::errc() || read.ptr != end || fraction < kLeastFraction || fraction > 1) {
+    return Fail(Code::kUsage, "'{}' is no share from {} to 1; write 0.5 for half", text,
+                kLeastFraction);
+  }
+  return fraction;
 }
 
 int DefaultSpillThreads(int workers) { return std::max(2, workers / 4); }
@@ -133,6 +163,15 @@ void AddSettings(CLI::App& command, HydrateOptions& options) {
 
 }  // namespace
 
+std::string_view OriginName(Origin origin) {
+  switch (origin) {
+    case Origin::kDefault: return "default";
+    case Origin::kCommandLine: return "command line";
+    case Origin::kStatement: return "statement";
+  }
+  WEIR_ASSERT(false);
+}
+
 void AddHydrateFlags(CLI::App& command, HydrateOptions& options) {
   options.memory = FormatBytes(static_cast<int64_t>(
       kDefaultShare * static_cast<double>(sys::UsableMemoryBytes())));
@@ -162,17 +201,6 @@ void AddHydrateFlags(CLI::App& command, HydrateOptions& options) {
   command.add_flag("--quiet", options.quiet, "Errors only");
 }
 
-Result<double> ParseFraction(const std::string& text) {
-  double fraction = 0;
-  const char* const end = text.data() + text.size();
-  const auto read = std::from_chars(text.data(), end, fraction);
-  if (read.ec != std::errc() || read.ptr != end || fraction < kLeastFraction || fraction > 1) {
-    return Fail(Code::kUsage, "'{}' is no share from {} to 1; write 0.5 for half", text,
-                kLeastFraction);
-  }
-  return fraction;
-}
-
 // What is not given follows the workers that are.
 void NoteSettings(CLI::App& command, HydrateOptions& options) {
   CLI::Option& threads = *command.get_option("--spill-threads");
@@ -187,7 +215,8 @@ void NoteSettings(CLI::App& command, HydrateOptions& options) {
     const bool given = option->count() > 0;
     const std::string standard = option->get_default_str();
     options.settings.push_back({option->get_single_name(),
-                                given ? option->results().back() : standard, standard, given});
+                                given ? option->results().back() : standard, standard,
+                                given ? Origin::kCommandLine : Origin::kDefault});
   }
 }
 
@@ -217,6 +246,27 @@ Result<hydrate::EngineOptions> EngineOptionsOf(const HydrateOptions& options) {
                                                     : mem::SpillCodec::kAlways;
   engine.pool.eager_backing = options.eager_backing;
   return engine;
+}
+
+Result<HydrateOptions> AfterStatement(HydrateOptions options, const std::string& name,
+                                      const std::string& value) {
+  if (name == "budget_fraction") {
+    WEIR_TRY(options.budget_fraction, ParseFraction(value), "{}", name);
+  } else if (name == "memory" || name == "pool_rss_target") {
+    if (auto bytes = ParseByteSize(value); !bytes.ok()) return std::move(bytes).error().In(name);
+    (name == "memory" ? options.memory : options.pool_rss_target) = value;
+  } else {
+    return Fail(Code::kUsage,
+                "there is no setting {} that may change while weir runs; there are memory, "
+                "budget_fraction and pool_rss_target",
+                name);
+  }
+  std::string flag = name;
+  std::replace(flag.begin(), flag.end(), '_', '-');
+  Setting& setting = SettingOf(options, flag);
+  setting.value = value;
+  setting.origin = Origin::kStatement;
+  return options;
 }
 
 }  // namespace weir::app

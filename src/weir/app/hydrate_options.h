@@ -1,6 +1,7 @@
 #pragma once
 // What `weir hydrate` is asked for: its flags, and the engine that they make.
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "weir/hydrate/engine.h"
@@ -11,12 +12,17 @@ class App;
 
 namespace weir::app {
 
+/// Who said what a setting is; the last of them counts.
+enum class Origin : uint8_t { kDefault, kCommandLine, kStatement };
+
+std::string_view OriginName(Origin origin);  ///< "command line"
+
 /// One knob, as it was set.
 struct Setting {
-  std::string name;
+  std::string name;  ///< Of its flag, without the dashes.
   std::string value;
   std::string default_value;
-  bool given = false;  ///< On the command line.
+  Origin origin = Origin::kDefault;
 };
 
 struct HydrateOptions {
@@ -50,14 +56,17 @@ struct HydrateOptions {
 /// Adds all flags, with defaults that suit the machine.
 void AddHydrateFlags(CLI::App& command, HydrateOptions& options);
 
-/// "0.05": more than 0, and 1 at most. Errors: kUsage.
-Result<double> ParseFraction(const std::string& text);
-
 /// Fills options.settings once the command line was read, and those that follow from others.
 void NoteSettings(CLI::App& command, HydrateOptions& options);
 
 /// The engine that the settings ask for.
 /// Errors: kUsage names a setting that was given and would have no effect beside the others.
 Result<hydrate::EngineOptions> EngineOptionsOf(const HydrateOptions& options);
+
+/// The options once a statement has set one of the bounds that may change while weir runs: `name`
+/// is its flag's, with underscores. What EngineOptionsOf() refuses may be among them.
+/// Errors: kUsage and kInvalid for another name, or a value that the flag would not take.
+Result<HydrateOptions> AfterStatement(HydrateOptions options, const std::string& name,
+                                      const std::string& value);
 
 }  // namespace weir::app

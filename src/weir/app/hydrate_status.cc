@@ -66,20 +66,19 @@ Json PoolJson(const mem::PoolCounters& counters) {
   return json;
 }
 
-// Seconds by activity: what no scope counted is other, like what threads did between scopes.
+// Seconds by activity, and those of the process that no scope counted.
 Json CpuJson(const HydrationReport& report) {
   Json json = Json::object();
-  double named = 0;
+  double counted = 0;
   for (size_t at = 0; at < sys::kActivityCount; ++at) {
     const auto activity = static_cast<sys::Activity>(at);
-    if (activity == sys::Activity::kOther) continue;
     const double seconds = sys::Seconds(report.accounting.of(activity));
     json[std::string(sys::ActivityName(activity))] = seconds;
-    named += seconds;
+    counted += seconds;
   }
   const double all =
       static_cast<double>(report.usage.user_micros + report.usage.system_micros) / 1e6;
-  json["other"] = std::max(0.0, all - named);
+  json["uncounted"] = std::max(0.0, all - counted);
   return json;
 }
 
@@ -184,7 +183,7 @@ std::string HydrationJson(const hydrate::Engine& engine, const HydrationReport& 
     json["settings"].push_back({{"name", setting.name},
                                 {"value", setting.value},
                                 {"default", setting.default_value},
-                                {"origin", setting.given ? "command line" : "default"}});
+                                {"origin", OriginName(setting.origin)}});
   }
   return JsonLine(json);
 }

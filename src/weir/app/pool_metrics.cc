@@ -16,8 +16,12 @@ std::vector<Metric> PoolMetrics(const mem::PoolCounters& counters) {
   };
   add("inserts_total", counters.inserts, "Pages filled");
   add("frees_total", counters.frees, "Pages dropped by their owners");
-  add("live_pages", counters.live_pages, "Pages, wherever their bytes are");
+  add("live_chunks", counters.live_pages, "Pages, wherever their bytes are");
   add("resident_bytes", counters.resident_bytes, "Of pages in memory, as they were filled");
+  add("oversize_bytes", 0, "Always 0: pages of any size are in frames, and can be evicted");
+  add("oversize_payloads_total", 0, "Always 0: pages of any size are in frames");
+  add("slot_exhausted_fallbacks_total", 0,
+      "Always 0: without an address for a frame, what asked for it fails");
   add("writes_elided_total", counters.writes_elided, "Pages dropped that were never written");
   add("evictions_compress_total", counters.evictions_compress,
       "Pages evicted that had to be written first");
@@ -25,12 +29,14 @@ std::vector<Metric> PoolMetrics(const mem::PoolCounters& counters) {
       "Pages evicted that were on the device already");
   add("extent_bytes_written_total", counters.extent_bytes_written, "To the spill device");
   add("extent_raw_bytes_written_total", counters.extent_raw_bytes_written,
-      "The same before compression");
+      "To the spill device, before compression");
   add("extent_bytes_read_total", counters.extent_bytes_read, "From the spill device");
   add("extent_resident_bytes", counters.extent_resident_bytes,
       "Of pages that were spilled, what is in memory as it is stored");
   add("extent_unreclaimable_bytes", counters.extent_unreclaimable_bytes,
       "Spilled to swap that the kernel kept in memory");
+  add("extent_arena_fallbacks_total", 0,
+      "Always 0: without room for an extent, what asked for it fails");
   add("spill_scheduled_total", counters.spill_scheduled, "Pages picked to be written");
   add("spill_cancelled_total", counters.spill_cancelled, "Pages dropped while being written");
   add("spill_in_flight", counters.spill_in_flight, "Pages being written");
@@ -46,7 +52,8 @@ std::vector<Metric> PoolMetrics(const mem::PoolCounters& counters) {
   add("warm_bytes", counters.frames.warm_bytes, "Free frames that are still backed by memory");
   add("warm_reuses_total", counters.frames.warm_reuses, "Frames that cost no page fault");
   add("fresh_frames_total", counters.frames.fresh_frames, "Frames that the kernel had to find");
-  add("frame_releases_total", counters.frames.releases, "Times that memory went back to it");
+  add("frame_releases_total", counters.frames.releases,
+      "Times that memory went back to the kernel");
   return metrics;
 }
 
@@ -59,15 +66,17 @@ std::vector<Metric> ProcessMetrics(const hydrate::Engine& engine) {
   };
   const mem::Budget& budget = engine.budget();
   if (budget.limit_bytes() != mem::kUnlimited) {
-    add("memory_limit_bytes", static_cast<double>(budget.limit_bytes()), "As --memory says");
+    add("memory_limit_bytes", static_cast<double>(budget.limit_bytes()),
+        "As --memory, or ALTER SYSTEM, says");
   }
-  add("memory_charged_bytes", static_cast<double>(budget.used_bytes()), "Of it, in use");
+  add("memory_charged_bytes", static_cast<double>(budget.used_bytes()), "Of --memory, in use");
   add("memory_charged_peak_bytes", static_cast<double>(budget.peak_bytes()),
-      "Of it, the most that was in use");
+      "Of --memory, the most that was in use");
   add("anonymous_bytes", static_cast<double>(usage.anonymous_bytes),
       "Memory of the process that no file backs");
   add("resident_bytes", static_cast<double>(usage.rss_bytes), "Memory of the process");
-  add("user_seconds_total", static_cast<double>(usage.user_micros) / 1e6, "Processor time");
+  add("user_seconds_total", static_cast<double>(usage.user_micros) / 1e6,
+      "Processor time outside the kernel");
   add("system_seconds_total", static_cast<double>(usage.system_micros) / 1e6,
       "Processor time in the kernel");
   add("major_faults_total", static_cast<double>(usage.major_faults),

@@ -9,7 +9,7 @@
 
 namespace weir::app {
 
-/// What was seen so far.
+/// What was seen so far, over all moments that were looked at.
 struct RunFigures {
   int64_t peak_anonymous_bytes = 0;
   /// The most by which memory held and memory charged were apart, either way.
@@ -31,19 +31,20 @@ class RunMonitor {
   RunMonitor(const RunMonitor&) = delete;
   RunMonitor& operator=(const RunMonitor&) = delete;
 
-  RunFigures figures() const;
+  RunFigures figures();  ///< Looks first: this moment is among them.
 
  private:
   void Run();
-  void Look(sys::Duration passed);
-  void NoteCores(const sys::ProcessUsage& usage);
+  void Look();
+  void NoteCores(const sys::ProcessUsage& usage, sys::Duration now);
 
   const hydrate::Engine& engine_;
   sys::Clock& clock_;
   sys::Stop done_;
-  mutable std::mutex mutex_;  // Guards all below.
+  std::mutex mutex_;  // Guards all below but the thread.
   RunFigures figures_;
   int64_t most_in_flight_ = 0;
+  sys::Duration last_look_;
   sys::Duration second_began_;
   int64_t cpu_micros_then_;
   bool had_a_second_ = false;

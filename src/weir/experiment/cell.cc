@@ -77,6 +77,7 @@ constexpr CellKey kKeys[] = {
     {"peak_anonymous_bytes"},
     {"encode_s"},
     {"other_s"},
+    {"uncounted_s"},
     {"cpu_split_ratio"},
     {"wait_spill_s"},
     {"wait_read_s"},

@@ -4,7 +4,6 @@
 #include "weir/experiment/limited_cells.h"
 #include "weir/experiment/peer_cells.h"
 #include "weir/experiment/stray_settings.h"
-#include "weir/experiment/swap_file.h"
 #include "weir/experiment/sweep_cells.h"
 #include "weir/experiment/target_lines.h"
 #include "weir/experiment/tpch_files.h"
@@ -33,7 +32,6 @@ std::vector<TargetLine> EqualityLines(const Rungs& rungs) {
 
 Result<std::vector<Group>> HydrateGroups(const HydrateOptions& options, const HydrateBench& bench) {
   WEIR_DO(CheckEnvironment());
-  WEIR_DO(SwapFile::RemoveStale(SwapPath(bench)));
   const auto files = std::make_shared<TpchFiles>(options, bench);
   std::vector<Group> groups;
   if (!options.limits.empty()) {

@@ -48,6 +48,7 @@ constexpr KeyPair kProcessor[] = {
     {"sort", "sort_s"},     {"merge", "merge_s"},   {"copy", "copy_s"},
     {"codec", "codec_s"},   {"io", "io_s"},         {"other", "other_s"},
 };
+constexpr KeyPair kUncounted = {"uncounted", "uncounted_s"};  // Of no activity.
 constexpr KeyPair kWaits[] = {
     {"spill", "wait_spill_s"},
     {"read", "wait_read_s"},
@@ -65,13 +66,14 @@ void Take(const json& printed, std::span<const KeyPair> keys, Cell& cell) {
   }
 }
 
-// The split, and how much of the processor seconds of the process it explains.
+// The split, and how much of the processor seconds of the process its activities explain.
 void TakeProcessor(const json& printed, Cell& cell) {
   const auto split = printed.find("cpu_s");
   if (split == printed.end()) return;
   Take<double>(*split, kProcessor, cell);
+  Take<double>(*split, {&kUncounted, 1}, cell);
   double sum = 0;
-  for (const json& seconds : *split) sum += seconds.get<double>();
+  for (const KeyPair& activity : kProcessor) sum += cell.Number(activity.cell).value_or(0);
   const double all = printed.at("utime_s").get<double>() + printed.at("stime_s").get<double>();
   if (all > 0) cell.Set("cpu_split_ratio", sum / all);
 }

@@ -178,6 +178,7 @@ int64_t MemoryWithin(int64_t limit_bytes) {
 
 Result<Group> LimitedGroup(const HydrateOptions& options, const HydrateBench& bench,
                            const std::shared_ptr<TpchFiles>& files) {
+  WEIR_DO(SwapFile::RemoveStale(SwapPath(bench)));
   WEIR_DO(CheckLimitPlace(ThisLimitPlace()));
   std::vector<std::string> rungs = options.rungs;
   if (rungs.empty()) rungs = {"legacy", "auto", "paged_spill", "paged_lz4", "paged_pageout"};

@@ -76,12 +76,36 @@ TEST(MemoryCgroup, HoldsAChildToItsLimitAndTheRestGoesToSwap) {
   EXPECT_FALSE(std::filesystem::exists(path));
 }
 
+// The first page of a swap file.
+std::string SwapHeader(const std::string& label) {
+  std::string page(static_cast<size_t>(sysconf(_SC_PAGESIZE)), '\0');
+  page.replace(1052, label.size(), label);
+  page.replace(page.size() - 10, 10, "SWAPSPACE2");
+  return page;
+}
+
 TEST(SwapFile, WhatAKilledProcessLeftIsTurnedOffAndRemoved) {
+  if (geteuid() != 0) GTEST_SKIP() << "swap is root's to turn off";
   const test::TempFolder folder;
-  folder.Write("swap", "half written");
-  EXPECT_TRUE(SwapFile::RemoveStale(folder.Path("swap")).ok());
+  folder.Write("swap", SwapHeader("weir bench"));
+  const Status removed = SwapFile::RemoveStale(folder.Path("swap"));
+  EXPECT_TRUE(removed.ok()) << removed.error().message;
   EXPECT_FALSE(std::filesystem::exists(folder.Path("swap")));
   EXPECT_TRUE(SwapFile::RemoveStale(folder.Path("swap")).ok());
+}
+
+TEST(SwapFile, WhatOthersPutInItsPlaceStays) {
+  const test::TempFolder folder;
+  const std::string path = folder.Path("swap");
+  for (const std::string& text : {std::string("notes"), std::string(), SwapHeader("data"),
+                                  SwapHeader("weir bench 2"), std::string(1 << 16, 'x')}) {
+    folder.Write("swap", text);
+    const Status removed = SwapFile::RemoveStale(path);
+    ASSERT_FALSE(removed.ok());
+    EXPECT_EQ(removed.error().code, Code::kInvalid);
+    EXPECT_NE(removed.error().message.find(path), std::string::npos);
+    EXPECT_EQ(folder.Read("swap"), text);
+  }
 }
 
 }  // namespace

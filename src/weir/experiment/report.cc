@@ -97,6 +97,7 @@ ReportTable HydrateProcessor() {
            {"codec_s", "codec s", 1, 2},
            {"io_s", "io s", 1, 2},
            {"other_s", "other s", 1, 2},
+           {"uncounted_s", "uncounted s", 1, 2},
            {"wait_spill_s", "spill wait s", 1, 2},
            {"wait_read_s", "read wait s", 1, 2},
            {"wait_budget_s", "budget wait s", 1, 2},

@@ -20,14 +20,20 @@ constexpr int64_t kMostProcSwapsBytes = kMiB;
 // The first page of swap, as mkswap(8) writes it.
 constexpr size_t kVersionOffset = 1024;
 constexpr size_t kLastPageOffset = 1028;
+constexpr size_t kLabelOffset = 1052;
+constexpr std::string_view kLabel = "weir bench";  // By which we know ours.
 constexpr std::string_view kMagic = "SWAPSPACE2";  // The last bytes of the page.
 
-std::vector<char> SwapHeader(size_t page_bytes, int64_t bytes) {
+size_t PageBytes() { return static_cast<size_t>(sysconf(_SC_PAGESIZE)); }
+
+std::vector<char> SwapHeader(int64_t bytes) {
+  const size_t page_bytes = PageBytes();
   std::vector<char> page(page_bytes);
   const uint32_t version = 1;
   const auto last_page = static_cast<uint32_t>(bytes / static_cast<int64_t>(page_bytes) - 1);
   std::memcpy(page.data() + kVersionOffset, &version, sizeof version);
   std::memcpy(page.data() + kLastPageOffset, &last_page, sizeof last_page);
+  std::memcpy(page.data() + kLabelOffset, kLabel.data(), kLabel.size());
   std::memcpy(page.data() + page_bytes - kMagic.size(), kMagic.data(), kMagic.size());
   return page;
 }
@@ -46,16 +52,37 @@ Error FromErrno(int number, const std::string& path, std::string_view doing) {
               doing, path, std::strerror(number));
 }
 
-// Makes the file, with all its blocks, and its header.
+bool IsOurs(const std::string& path) {
+  const int fd = open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+  if (fd < 0) return false;
+  std::string page(PageBytes(), '\0');
+  const ssize_t got = pread(fd, page.data(), page.size(), 0);
+  close(fd);
+  return got == std::ssize(page) && page.ends_with(kMagic) &&
+         page.compare(kLabelOffset, kLabel.size() + 1, kLabel.data(), kLabel.size() + 1) == 0;
+}
+
+// Makes the file, with its header and all its blocks, or none.
 Status Write(const std::string& path, int64_t bytes) {
   const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (fd < 0) return FromErrno(errno, path, "make");
-  const std::vector<char> header = SwapHeader(static_cast<size_t>(sysconf(_SC_PAGESIZE)), bytes);
-  int failure = posix_fallocate(fd, 0, bytes);
-  if (failure == 0 && pwrite(fd, header.data(), header.size(), 0) < 0) failure = errno;
+  const std::vector<char> header = SwapHeader(bytes);
+  int failure = pwrite(fd, header.data(), header.size(), 0) < 0 ? errno : 0;
+  if (failure == 0) failure = posix_fallocate(fd, 0, bytes);
   if (failure == 0 && fsync(fd) != 0) failure = errno;
   close(fd);
-  if (failure != 0) return FromErrno(failure, path, "write");
+  if (failure == 0) return Ok();
+  unlink(path.c_str());
+  return FromErrno(failure, path, "write");
+}
+
+Status TurnOffAndRemove(const std::string& path) {
+  // EINVAL: it is not on.
+  if (swapoff(path.c_str()) != 0 && errno != EINVAL) {
+    return Fail(Code::kInvalid, "cannot turn off swap file '{}': {}; turn it off with swapoff",
+                path, std::strerror(errno));
+  }
+  if (unlink(path.c_str()) != 0) return FromErrno(errno, path, "remove");
   return Ok();
 }
 
@@ -81,26 +108,24 @@ Result<std::unique_ptr<SwapFile>> SwapFile::Make(const std::string& path, int64_
     return Fail(Code::kUsage, "only root can turn swap on: run it as root, or without a limit");
   }
   WEIR_DO(RemoveStale(path));
-  std::unique_ptr<SwapFile> file(new SwapFile(path));  // Removes it, should what follows fail.
   WEIR_DO(Write(path, bytes / kMiB * kMiB));
+  std::unique_ptr<SwapFile> file(new SwapFile(path));  // Removes it, should what follows fail.
   if (swapon(path.c_str(), 0) != 0) return FromErrno(errno, path, "turn on");
   return file;
 }
 
 SwapFile::~SwapFile() {
-  const Status removed = RemoveStale(path_);
+  const Status removed = TurnOffAndRemove(path_);
   if (!removed.ok()) LogWarn("{}", removed.error().message);
 }
 
 Status SwapFile::RemoveStale(const std::string& path) {
   if (access(path.c_str(), F_OK) != 0) return Ok();
-  // EINVAL: it is not on.
-  if (swapoff(path.c_str()) != 0 && errno != EINVAL) {
-    return Fail(Code::kInvalid, "cannot turn off swap file '{}': {}; turn it off with swapoff",
-                path, std::strerror(errno));
-  }
-  if (unlink(path.c_str()) != 0) return FromErrno(errno, path, "remove");
-  return Ok();
+  if (IsOurs(path)) return TurnOffAndRemove(path);
+  return Fail(Code::kInvalid,
+              "'{}' is in the place of the bench's swap and was not made by it; move it away, or "
+              "choose another folder",
+              path);
 }
 
 std::vector<std::string> SwapsIn(std::string_view proc_swaps) {

@@ -13,7 +13,7 @@ namespace weir::experiment {
 /// A preallocated file of mode 0600 that the kernel swaps to while this object lives.
 ///
 /// A process that is killed leaves it on, since no one is there to turn it off; the next Make() or
-/// RemoveStale() of the same path does.
+/// RemoveStale() of the same path does. It is known by the label in its header.
 /// Cost:    Make() some milliseconds per gigabyte; the destructor reads back what is still in it.
 /// Threads: one.
 class SwapFile {
@@ -21,14 +21,14 @@ class SwapFile {
   /// Errors: kUsage      this process is not root's.
   ///         kExhausted  the disk has not enough room.
   ///         kInvalid    the file system cannot hold swap (tmpfs, btrfs, overlay): choose another;
-  ///                     this root may not turn swap on.
+  ///                     this root may not turn swap on; as RemoveStale().
   static Result<std::unique_ptr<SwapFile>> Make(const std::string& path, int64_t bytes);
   ~SwapFile();  ///< Logs a warning when the kernel does not let it go.
   SwapFile(const SwapFile&) = delete;
   SwapFile& operator=(const SwapFile&) = delete;
 
   /// Turns off and removes what a process that was killed left at `path`; nothing there is fine.
-  /// Errors: kInvalid when it is on and cannot be turned off.
+  /// Errors: kInvalid when it is on and cannot be turned off, or is not ours: it stays.
   static Status RemoveStale(const std::string& path);
 
  private:

@@ -15,7 +15,7 @@ std::array<std::atomic<int64_t>, kWaitCount> wait_nanos{};
 // What the calling thread does now.
 struct Current {
   Activity activity = Activity::kOther;
-  Duration since{-1};  // Processor time when it began; -1: no scope was opened yet.
+  Duration since{0};  // Processor time when it began.
   bool waiting = false;
   Duration waited{0};
 };
@@ -23,10 +23,8 @@ thread_local Current current;
 
 Activity SwitchTo(Activity activity) {
   const Duration now = ThreadCpuTime();
-  if (current.since.count() >= 0) {
-    cpu_nanos[static_cast<size_t>(current.activity)].fetch_add((now - current.since).count(),
-                                                               std::memory_order_relaxed);
-  }
+  cpu_nanos[static_cast<size_t>(current.activity)].fetch_add((now - current.since).count(),
+                                                             std::memory_order_relaxed);
   current.since = now;
   return std::exchange(current.activity, activity);
 }
@@ -67,6 +65,7 @@ std::string_view WaitName(Wait wait) {
 }
 
 Accounting ReadAccounting() {
+  SwitchTo(current.activity);
   Accounting accounting;
   for (size_t at = 0; at < kActivityCount; ++at) accounting.cpu[at] = Duration(cpu_nanos[at]);
   for (size_t at = 0; at < kWaitCount; ++at) accounting.waits[at] = Duration(wait_nanos[at]);

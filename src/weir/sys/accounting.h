@@ -10,7 +10,7 @@
 namespace weir::sys {
 
 enum class Activity : uint8_t {
-  kOther,     ///< Nothing that a scope was opened for.
+  kOther,     ///< What a thread does before its first scope, and between scopes.
   kDecode,    ///< Reading and decoding files.
   kEncode,    ///< From columns to rows.
   kExchange,  ///< Rows on their way to the shard, or the range, that they belong to.
@@ -43,8 +43,8 @@ struct Accounting {
   Duration of(Wait wait) const { return waits[static_cast<size_t>(wait)]; }
 };
 
-/// Scopes that are open have counted up to their last change. The activity kOther holds what was
-/// spent between scopes; what a thread spent outside of all of them is not counted at all.
+/// Of the calling thread up to now; of each other up to where it last opened or closed a scope. One
+/// that never opens any, and does not ask, is not counted at all.
 Accounting ReadAccounting();
 
 /// The calling thread's processor time from here on is the activity's, until the scope ends; one

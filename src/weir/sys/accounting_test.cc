@@ -2,14 +2,15 @@
 
 #include <gtest/gtest.h>
 
-#include <condition_variable>
-#include <mutex>
 #include <thread>
 
 #include "weir/sys/process.h"
 
 namespace weir::sys {
 namespace {
+
+// By which the processor's clock and the steady one may differ over one test.
+constexpr Duration kClocksApart = std::chrono::milliseconds(1);
 
 // Bounded by the clock it measures.
 void Spend(std::chrono::milliseconds time) {
@@ -20,12 +21,15 @@ void Spend(std::chrono::milliseconds time) {
   }
 }
 
-// Waits for a signal that nobody gives.
-void WaitInVain(std::chrono::milliseconds time) {
-  std::mutex mutex;
-  std::condition_variable never;
-  std::unique_lock lock(mutex);
-  never.wait_for(lock, time, [] { return false; });
+// Waits until another thread has spent `work`; how long that took it.
+Duration WaitForAnother(std::chrono::milliseconds work) {
+  Duration took{0};
+  std::thread([&] {
+    const Duration start = SteadyNow();
+    Spend(work);
+    took = SteadyNow() - start;
+  }).join();
+  return took;
 }
 
 Duration Grown(const Accounting& before, auto what) {
@@ -35,20 +39,43 @@ Duration Grown(const Accounting& before, auto what) {
 TEST(Accounting, AScopeInsideAnotherTakesOver) {
   using std::chrono::milliseconds;
   const Accounting before = ReadAccounting();
+  const Duration start = ThreadCpuTime();
+  Duration outside{0};
   {
     const ActivityScope outer(Activity::kSort);
     Spend(milliseconds(10));
+    outside = ThreadCpuTime();
     {
       const ActivityScope inner(Activity::kIo);
       Spend(milliseconds(30));
     }
+    outside = ThreadCpuTime() - outside;
     Spend(milliseconds(10));
   }
+  const Duration all = ThreadCpuTime() - start;
   EXPECT_GE(Grown(before, Activity::kSort), milliseconds(20));
-  EXPECT_LT(Grown(before, Activity::kSort), milliseconds(30));
   EXPECT_GE(Grown(before, Activity::kIo), milliseconds(30));
-  EXPECT_LT(Grown(before, Activity::kIo), milliseconds(40));
+  EXPECT_LE(Grown(before, Activity::kIo), outside);
+  EXPECT_LE(Grown(before, Activity::kSort) + Grown(before, Activity::kIo), all);
   EXPECT_EQ(Grown(before, Activity::kMerge), Duration(0));
+}
+
+// Nothing is lost: neither before a thread's first scope, nor what the reader did since its last.
+TEST(Accounting, WhatNoScopeNamesIsOther) {
+  using std::chrono::milliseconds;
+  const Accounting before = ReadAccounting();
+  Accounting after;
+  Duration all{0};
+  std::thread([&] {
+    Spend(milliseconds(10));
+    { const ActivityScope scope(Activity::kCopy); }
+    Spend(milliseconds(10));
+    after = ReadAccounting();
+    all = ThreadCpuTime();
+  }).join();
+  const Duration other = after.of(Activity::kOther) - before.of(Activity::kOther);
+  EXPECT_GE(other, milliseconds(20));
+  EXPECT_LE(other, all);
 }
 
 TEST(Accounting, ThreadsAddUp) {
@@ -68,12 +95,19 @@ TEST(Accounting, ThreadsAddUp) {
 TEST(Accounting, WaitsAreTimeOffTheProcessor) {
   using std::chrono::milliseconds;
   const Accounting before = ReadAccounting();
+  const Duration start = SteadyNow();
+  const Duration cpu_start = ThreadCpuTime();
+  Duration least{0};
   {
     const WaitScope outer(Wait::kSpill);
     const WaitScope inner(Wait::kRead);
-    WaitInVain(milliseconds(20));
+    Spend(milliseconds(10));
+    least = WaitForAnother(milliseconds(20));
   }
-  EXPECT_GE(Grown(before, Wait::kSpill), milliseconds(19));
+  const Duration cpu = ThreadCpuTime() - cpu_start;
+  const Duration all = SteadyNow() - start;
+  EXPECT_GE(Grown(before, Wait::kSpill), least - (cpu - milliseconds(10)) - kClocksApart);
+  EXPECT_LE(Grown(before, Wait::kSpill), all - milliseconds(10) + kClocksApart);
   EXPECT_EQ(Grown(before, Wait::kRead), Duration(0));
 }
 
@@ -81,16 +115,25 @@ TEST(Accounting, WaitsAreTimeOffTheProcessor) {
 TEST(Accounting, WhatNothingExplainsIsAFault) {
   using std::chrono::milliseconds;
   const Accounting before = ReadAccounting();
-  std::thread([] {
-    const ThreadScope thread;
-    Spend(milliseconds(10));
-    WaitInVain(milliseconds(20));
-    const WaitScope waits(Wait::kMeet);
-    WaitInVain(milliseconds(200));
+  Duration unexplained{0};  // At least.
+  Duration all{0};
+  std::thread([&] {
+    const Duration start = SteadyNow();
+    {
+      const ThreadScope thread;
+      Spend(milliseconds(10));
+      const Duration known = ThreadCpuTime() + ThreadTimeInLine();
+      unexplained = WaitForAnother(milliseconds(20));
+      unexplained -= ThreadCpuTime() + ThreadTimeInLine() - known;
+      const WaitScope waits(Wait::kMeet);
+      WaitForAnother(milliseconds(40));
+    }
+    all = SteadyNow() - start;
   }).join();
-  EXPECT_GE(Grown(before, Wait::kFault), milliseconds(15));
-  EXPECT_LT(Grown(before, Wait::kFault), milliseconds(150));
-  EXPECT_GE(Grown(before, Wait::kMeet), milliseconds(199));
+  const Duration meeting = Grown(before, Wait::kMeet);
+  EXPECT_GT(meeting, Duration(0));
+  EXPECT_GE(Grown(before, Wait::kFault), unexplained - kClocksApart);
+  EXPECT_LE(Grown(before, Wait::kFault), all - meeting - milliseconds(10) + kClocksApart);
 }
 
 TEST(Accounting, EveryKindHasAName) {
