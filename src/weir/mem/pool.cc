@@ -113,7 +113,7 @@ Result<uint8_t*> Pool::MakeRoom(int64_t bytes) {
   const sys::WaitScope waits(sys::Wait::kSpill);
   const bool block = options_.handoff == SpillHandoff::kBlock && options_.spill_threads > 0;
   auto frame = frames_.Allocate(bytes);
-  int64_t seen = Progress();
+  int64_t seen = counts_->freed_bytes;
   for (int idle = 0; !frame.ok() && idle < kMostIdleWaits; ++idle) {
     int64_t freed = 0;
     if (!block) {
@@ -121,16 +121,11 @@ Result<uint8_t*> Pool::MakeRoom(int64_t bytes) {
       ++counts_->producer_evictions;
     }
     if (freed == 0) WEIR_DO(WaitForRoom());
-    if (counts_->spill_in_flight.load() > 0 || seen != Progress()) idle = 0;
-    seen = Progress();
+    if (counts_->spill_in_flight.load() > 0 || seen != counts_->freed_bytes) idle = 0;
+    seen = counts_->freed_bytes;
     frame = frames_.Allocate(bytes);
   }
   return frame;
-}
-
-// Grows whenever memory is freed.
-int64_t Pool::Progress() const {
-  return counts_->evictions_compress + counts_->evictions_cheap + counts_->frees;
 }
 
 // Until someone else freed memory, or failed to.
@@ -153,12 +148,13 @@ bool Pool::BelowReserve() const {
 }
 
 int64_t Pool::Reclaim(int64_t bytes) {
-  const int64_t before = frames_.ReleaseWarm(bytes);
-  if (before >= bytes || !options_.spill) return before;
+  const int64_t warm = frames_.ReleaseWarm(bytes);
+  if (warm >= bytes || !options_.spill) return warm;
   const sys::WaitScope waits(sys::Wait::kBudget);
-  const auto evicted = Evict(bytes - before);
-  if (!evicted.ok()) return before;  // The pool's own users will meet the error.
-  return before + frames_.ReleaseWarm(bytes - before);
+  const auto evicted = EvictOrAwait(bytes - warm);
+  if (!evicted.ok()) return warm;  // The pool's own users will meet the error.
+  frames_.ReleaseWarm(bytes - warm);
+  return warm + evicted.value();
 }
 
 int64_t Pool::RoomBytes() const {
@@ -212,6 +208,7 @@ void Pool::DropFrame(PageState& page) {
   frames_.Free(page.frame, page.frame_bytes);
   page.frame = nullptr;
   counts_->resident_bytes -= page.bytes;
+  counts_->freed_bytes += page.frame_bytes;
 }
 
 void Pool::Drop(PageState* page) {

@@ -197,11 +197,11 @@ class Pool final : public Reclaimer {
   Result<uint8_t*> MakeRoom(int64_t bytes);
   Result<OpenPage> RoomToRead(int64_t bytes);
   Status WaitForRoom();
-  int64_t Progress() const;
   bool BelowReserve() const;
   void NoteFreed();
   Picked Pick(int64_t bytes);
   Result<int64_t> Evict(int64_t bytes);
+  Result<int64_t> EvictOrAwait(int64_t bytes);
 
   // Between memory and the spill file.
   bool IsToCompress(const PageState& page) const;

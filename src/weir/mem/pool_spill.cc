@@ -87,6 +87,19 @@ Result<int64_t> Pool::Evict(int64_t bytes) {
   return picked.freed_bytes + written;
 }
 
+// Evicts, or waits for writes that are in flight until one of them frees memory or is queued again.
+// Returns the bytes that anyone freed meanwhile. 0: nothing can be evicted now.
+Result<int64_t> Pool::EvictOrAwait(int64_t bytes) {
+  const int64_t before = counts_->freed_bytes;
+  while (true) {
+    const bool others = counts_->spill_in_flight.load() > 0;  // Before we look: none is missed.
+    WEIR_TRY(const int64_t evicted, Evict(bytes));
+    const int64_t freed = counts_->freed_bytes - before;
+    if (evicted > 0 || freed > 0 || !others) return std::max(evicted, freed);
+    WEIR_DO(WaitForRoom());
+  }
+}
+
 bool Pool::IsToCompress(const PageState& page) const {
   if (options_.compress_min_depth == PoolOptions::kNeverCompress ||
       page.depth < options_.compress_min_depth) {
@@ -151,6 +164,7 @@ Result<int64_t> Pool::WriteOut(const Victims& victims, Keep keep) {
     const auto size = static_cast<int64_t>(pieces[at].size());
     freed += Written(*victims[at], status.ok() ? Extent{offset, size} : Extent{}, keep);
     offset += size;
+    --counts_->spill_in_flight;  // Last: until then it may be waited for.
   }
   NoteFreed();
   if (!status.ok()) return std::move(status).error();
@@ -160,7 +174,6 @@ Result<int64_t> Pool::WriteOut(const Victims& victims, Keep keep) {
 // Ends kWriting; an extent of no bytes says that it failed. Returns the bytes of the frame if it is
 // free now.
 int64_t Pool::Written(PageState& page, Extent extent, Keep keep) {
-  --counts_->spill_in_flight;
   std::unique_lock lock(page.mutex);
   page.extent = extent;
   if (extent.bytes > 0) {

@@ -279,6 +279,28 @@ TEST_F(PoolTest, PagesGiveWayToBlocks) {
   }
 }
 
+TEST_F(PoolTest, ManyPagesGiveWayToOneLargeBlock) {
+  Make(200 << 20, PoolOptions());
+  std::vector<Page> pages;
+  for (uint64_t id = 0; id < 180; ++id) pages.push_back(NewPage(id, 1 << 20).value());
+  BlockAllocator blocks(*budget_, 0);
+  const auto block = blocks.Allocate(160 << 20);
+  ASSERT_TRUE(block.ok()) << block.error().message;
+  blocks.Free(block.value(), 160 << 20);
+  EXPECT_LE(budget_->peak_bytes(), 200 << 20);
+}
+
+// Wide pages give their memory back at once: nothing of it is warm, and it counts all the same.
+TEST_F(PoolTest, AWidePageGivesWayToABlock) {
+  PoolOptions options;
+  options.spill_threads = 0;
+  Make(80 << 20, options);
+  const Page page = NewPage(1, 60'000'000).value();
+  ASSERT_TRUE(budget_->ChargeOrReclaim(40 << 20).ok());
+  budget_->Release(40 << 20);
+  EXPECT_TRUE(HoldsPage(page.Read().value().bytes(), 1));
+}
+
 // Rows may be wider than the largest frame.
 TEST_F(PoolTest, AWidePageIsAPageLikeAnyOther) {
   PoolOptions options;
