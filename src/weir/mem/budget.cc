@@ -101,6 +101,13 @@ Charge& Charge::operator=(Charge&& other) noexcept {
   return *this;
 }
 
+void Charge::Join(Charge other) {
+  if (other.budget_ == nullptr) return;
+  WEIR_ASSERT(budget_ == nullptr || budget_ == other.budget_);
+  budget_ = std::exchange(other.budget_, nullptr);
+  bytes_ += std::exchange(other.bytes_, 0);
+}
+
 void Charge::Drop() {
   if (budget_ != nullptr) budget_->Release(bytes_);
   budget_ = nullptr;

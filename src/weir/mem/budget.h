@@ -74,12 +74,16 @@ class Charge {
  public:
   Charge() = default;
   static Result<Charge> Take(Budget& budget, int64_t bytes);
+  /// Of bytes that are charged already.
+  static Charge Of(Budget& budget, int64_t bytes) { return Charge(&budget, bytes); }
   ~Charge() { Drop(); }
   Charge(Charge&& other) noexcept
       : budget_(std::exchange(other.budget_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
   Charge& operator=(Charge&& other) noexcept;
 
   int64_t bytes() const { return bytes_; }
+  /// Takes over what `other` holds. Requires: of the same budget, or one of them holds nothing.
+  void Join(Charge other);
   void Drop();
 
  private:

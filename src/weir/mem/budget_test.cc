@@ -47,6 +47,12 @@ TEST(Budget, ChargeReleasesWhenDropped) {
     Charge moved = std::move(charge).value();
     EXPECT_EQ(budget.used_bytes(), 7);
     EXPECT_EQ(moved.bytes(), 7);
+    Charge joined;
+    joined.Join(std::move(moved));
+    joined.Join(Charge::Take(budget, 2).value());
+    joined.Join(Charge());
+    EXPECT_EQ(joined.bytes(), 9);
+    EXPECT_EQ(budget.used_bytes(), 9);
   }
   EXPECT_EQ(budget.used_bytes(), 0);
 }

@@ -14,6 +14,7 @@ namespace weir::mem {
 OpenPage::~OpenPage() {
   if (data_ == nullptr) return;
   pool_->frames_.Free(data_, capacity_);
+  pool_->frames_.budget().Release(state_bytes_);
   pool_->NoteFreed();
 }
 
@@ -21,6 +22,7 @@ OpenPage& OpenPage::operator=(OpenPage&& other) noexcept {
   std::swap(pool_, other.pool_);
   std::swap(data_, other.data_);
   std::swap(capacity_, other.capacity_);
+  std::swap(state_bytes_, other.state_bytes_);
   return *this;
 }
 
@@ -97,35 +99,54 @@ Pool::~Pool() {
 // ---- Making room.
 
 Result<OpenPage> Pool::New(int64_t bytes) {
-  auto frame = frames_.Allocate(bytes);
-  if (!frame.ok()) {
-    if (!options_.spill) return std::move(frame).error();
-    frame = MakeRoom(bytes);
-    if (!frame.ok()) return std::move(frame).error();
+  auto frame = NewFrame(bytes);
+  if (!frame.ok() && options_.spill) {
+    frame = MakeRoom(Frames::FrameBytes(bytes), [&] { return NewFrame(bytes); });
   }
+  if (!frame.ok()) return std::move(frame).error();
   if (BelowReserve()) spill_wake_.notify_one();
-  return OpenPage(this, frame.value(), Frames::FrameBytes(bytes));
+  return OpenPage(this, frame.value(), Frames::FrameBytes(bytes), kStateBytes);
 }
 
-// The memory of one frame, by evicting others for as long as that goes on anywhere.
-Result<uint8_t*> Pool::MakeRoom(int64_t bytes) {
+// A frame, and the charge for what is known of its page; or neither.
+Result<uint8_t*> Pool::NewFrame(int64_t bytes) {
+  static_assert(sizeof(PageState) + sizeof(Page) + 4 * sizeof(void*) <= kStateBytes);
+  WEIR_TRY(uint8_t* const frame, frames_.Allocate(bytes));
+  Status charged = frames_.Charge(kStateBytes);
+  if (charged.ok()) return frame;
+  frames_.Free(frame, bytes);
+  return std::move(charged).error();
+}
+
+Result<Charge> Pool::ChargeBeside(int64_t bytes) {
+  Status charged = frames_.Charge(bytes);
+  if (!charged.ok() && options_.spill) {
+    charged = MakeRoom(bytes, [&] { return frames_.Charge(bytes); });
+  }
+  if (!charged.ok()) return std::move(charged).error();
+  return Charge::Of(frames_.budget(), bytes);
+}
+
+// What `attempt` gives, by evicting pages of `bytes` for as long as that goes on anywhere.
+template <typename Attempt>
+auto Pool::MakeRoom(int64_t bytes, const Attempt& attempt) -> decltype(attempt()) {
   constexpr int kMostIdleWaits = 20;  // Others may hold all there is for a moment.
   const sys::WaitScope waits(sys::Wait::kSpill);
   const bool block = options_.handoff == SpillHandoff::kBlock && options_.spill_threads > 0;
-  auto frame = frames_.Allocate(bytes);
+  auto made = attempt();
   int64_t seen = counts_->freed_bytes;
-  for (int idle = 0; !frame.ok() && idle < kMostIdleWaits; ++idle) {
+  for (int idle = 0; !made.ok() && idle < kMostIdleWaits; ++idle) {
     int64_t freed = 0;
     if (!block) {
-      WEIR_TRY(freed, Evict(Frames::FrameBytes(bytes)));
+      WEIR_TRY(freed, Evict(bytes));
       ++counts_->producer_evictions;
     }
     if (freed == 0) WEIR_DO(WaitForRoom());
     if (counts_->spill_in_flight.load() > 0 || seen != counts_->freed_bytes) idle = 0;
     seen = counts_->freed_bytes;
-    frame = frames_.Allocate(bytes);
+    made = attempt();
   }
-  return frame;
+  return made;
 }
 
 // Until someone else freed memory, or failed to.
@@ -183,6 +204,7 @@ Page Pool::Seal(OpenPage open, int64_t used_bytes, int depth) {
   page->depth = static_cast<uint8_t>(std::min(depth, 255));
   page->frame = std::exchange(open.data_, nullptr);
   page->frame_bytes = open.capacity_;
+  WEIR_ASSERT(open.state_bytes_ == kStateBytes);
   ++counts_->inserts;
   counts_->resident_bytes += used_bytes;
   Enqueue(*page);
@@ -232,6 +254,7 @@ void Pool::Destroy(PageState* page) {
   if (page->extent.bytes > 0) store_->Free(page->extent);
   ++counts_->frees;
   delete page;
+  frames_.budget().Release(kStateBytes);
   NoteFreed();
 }
 
@@ -240,11 +263,11 @@ Result<OpenPage> Pool::RoomToRead(int64_t bytes) {
   if (frame.ok()) {
     ++counts_->admissions_budget;
   } else {
-    frame = MakeRoom(bytes);
+    frame = MakeRoom(Frames::FrameBytes(bytes), [&] { return frames_.Allocate(bytes); });
     ++(frame.ok() ? counts_->admissions_steal : counts_->admissions_denied);
   }
   if (!frame.ok()) return std::move(frame).error();
-  return OpenPage(this, frame.value(), Frames::FrameBytes(bytes));
+  return OpenPage(this, frame.value(), Frames::FrameBytes(bytes), 0);
 }
 
 Result<PageGuard> Pool::Pin(PageState& page) {

@@ -270,7 +270,7 @@ TEST(HydrationRule, D4ProducersGoOnWhileSpillThreadsHang) {
 
 // All pages are on their way to the file: whoever needs their memory waits for them.
 TEST(PoolFault, AChargeWaitsForWritesInFlight) {
-  constexpr int64_t kLimit = (2 * 2 + 1) << 20;  // Two buffers, and the pages.
+  constexpr int64_t kLimit = (2 * 2 + 1) << 20;  // Two buffers, the pages and their states.
   Gate gate;
   test::FaultyPool faulty(kLimit, Options(0));
   faulty.file().OnCall([&] { gate.Hold(); });
@@ -296,7 +296,7 @@ TEST(PoolFault, AChargeWaitsForWritesInFlight) {
 
 // D3. No spill threads: whoever needs memory spills. It never waits for anybody.
 TEST(HydrationRule, D3WithoutSpillThreadsProducersSpill) {
-  test::FaultyPool faulty(16 << 20, Options(0));
+  test::FaultyPool faulty((16 << 20) + 100 * Pool::kStateBytes, Options(0));
   std::vector<Page> pages;
   for (uint64_t id = 0; id < 60; ++id) {
     pages.push_back(NewPage(faulty.pool(), id, 1 << 20, 1).value());

@@ -319,7 +319,7 @@ bool Pool::FetchOne(std::unique_lock<std::mutex>& lock) {
   // Never waits for room: that may be for this thread to make. Errors are for whoever reads it.
   const auto frame = frames_.Allocate(page.bytes);
   if (frame.ok()) {
-    (void)Load(page, OpenPage(this, frame.value(), Frames::FrameBytes(page.bytes)));
+    (void)Load(page, OpenPage(this, frame.value(), Frames::FrameBytes(page.bytes), 0));
   }
   page_lock.unlock();
   lock.lock();
