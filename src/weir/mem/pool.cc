@@ -10,6 +10,11 @@
 #include "weir/sys/thread.h"
 
 namespace weir::mem {
+namespace {
+
+constexpr int kMostIdleWaits = 20;  // Others may hold all there is for a moment.
+
+}  // namespace
 
 OpenPage::~OpenPage() {
   if (data_ == nullptr) return;
@@ -130,14 +135,21 @@ Result<Charge> Pool::ChargeBeside(int64_t bytes) {
 // What `attempt` gives, by evicting pages of `bytes` for as long as that goes on anywhere.
 template <typename Attempt>
 auto Pool::MakeRoom(int64_t bytes, const Attempt& attempt) -> decltype(attempt()) {
-  constexpr int kMostIdleWaits = 20;  // Others may hold all there is for a moment.
   const sys::WaitScope waits(sys::Wait::kSpill);
-  const bool block = options_.handoff == SpillHandoff::kBlock && options_.spill_threads > 0;
+  if (!IsToBlock()) return AttemptAgain(bytes, attempt);
+  awaited_bytes_ += bytes;
+  auto made = AttemptAgain(bytes, attempt);
+  awaited_bytes_ -= bytes;
+  return made;
+}
+
+template <typename Attempt>
+auto Pool::AttemptAgain(int64_t bytes, const Attempt& attempt) -> decltype(attempt()) {
   auto made = attempt();
   int64_t seen = counts_->freed_bytes;
   for (int idle = 0; !made.ok() && idle < kMostIdleWaits; ++idle) {
     int64_t freed = 0;
-    if (!block) {
+    if (!IsToBlock()) {
       WEIR_TRY(freed, Evict(bytes));
       ++counts_->producer_evictions;
     }
@@ -160,12 +172,18 @@ Status Pool::WaitForRoom() {
   return Ok();
 }
 
+bool Pool::IsToBlock() const {
+  return options_.handoff == SpillHandoff::kBlock && options_.spill_threads > 0;
+}
+
 void Pool::NoteFreed() { room_.notify_all(); }
 
 bool Pool::BelowReserve() const {
   if (!options_.spill || options_.spill_threads == 0) return false;
   const Budget& budget = frames_.budget();
-  return budget.free_bytes() + frames_.counters().warm_bytes < options_.reserve_bytes;
+  const int64_t wanted =
+      std::max(options_.reserve_bytes, awaited_bytes_.load(std::memory_order_relaxed));
+  return budget.free_bytes() + frames_.counters().warm_bytes < wanted;
 }
 
 int64_t Pool::Reclaim(int64_t bytes) {

@@ -183,6 +183,7 @@ class Pool final : public Reclaimer {
     int64_t freed_bytes = 0;  // Of frames that could be dropped at once.
   };
   enum class Keep : uint8_t { kNothing, kFrames };
+  enum class From : uint8_t { kAll, kBacked };
 
   // A buffer for stored forms, while it lives.
   class Scratch {
@@ -204,12 +205,15 @@ class Pool final : public Reclaimer {
   // Making room.
   template <typename Attempt>
   auto MakeRoom(int64_t bytes, const Attempt& attempt) -> decltype(attempt());
+  template <typename Attempt>
+  auto AttemptAgain(int64_t bytes, const Attempt& attempt) -> decltype(attempt());
   Result<uint8_t*> NewFrame(int64_t bytes);
   Result<OpenPage> RoomToRead(int64_t bytes);
   Status WaitForRoom();
+  bool IsToBlock() const;
   bool BelowReserve() const;
   void NoteFreed();
-  Picked Pick(int64_t bytes);
+  Picked Pick(int64_t bytes, From from);
   Result<int64_t> Evict(int64_t bytes);
   Result<int64_t> EvictOrAwait(int64_t bytes);
 
@@ -254,6 +258,7 @@ class Pool final : public Reclaimer {
   std::vector<uint8_t*> scratch_;
   std::condition_variable scratch_free_;
   // ----
+  std::atomic<int64_t> awaited_bytes_{0};  // By producers that wait for spill threads.
   struct Atomics;
   const std::unique_ptr<Atomics> counts_;
   const std::unique_ptr<CodecChoice> codec_choice_;

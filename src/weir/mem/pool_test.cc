@@ -198,6 +198,28 @@ TEST_F(PoolTest, AFailedWriteLosesNothingAndGoesOnWhenItCan) {
   }
 }
 
+// A page that is in the file already gives way without a write, whoever stands in line before it.
+TEST_F(PoolTest, WhatIsBackedGivesWayWhileWritesFail) {
+  PoolOptions options;
+  options.spill_threads = 0;
+  Make(kStates + ((2 * 2 + 4) << 20), options);
+  std::vector<Page> pages;
+  for (uint64_t id = 0; id < 5; ++id) pages.push_back(NewPage(id, 1 << 20, 0).value());
+  EXPECT_TRUE(HoldsPage(pages[0].Read().value().bytes(), 0));  // Backed, and read lately.
+  pages.push_back(NewPage(5, 1 << 20, 2).value());  // Deeper: the first to go, and not written yet.
+  EXPECT_TRUE(HoldsPage(pages[0].Read().value().bytes(), 0));
+  file_->Fail(sys::FailingScratchFile::Step::kWrite, 0, 1'000'000);
+  const auto page = NewPage(6, 1 << 20);
+  ASSERT_TRUE(page.ok()) << page.error().message;
+  EXPECT_EQ(pool_->counters().evictions_cheap, 1);
+  EXPECT_EQ(file_->strikes(), 1);
+  EXPECT_EQ(NewPage(7, 1 << 20).error().message, "the device is gone");
+  file_->Fail(sys::FailingScratchFile::Step::kNone, 0, 0);
+  for (uint64_t id = 0; id < 6; ++id) {
+    EXPECT_TRUE(HoldsPage(pages[id].Read().value().bytes(), id));
+  }
+}
+
 // What a spill thread met once is no reason to refuse memory later.
 TEST_F(PoolTest, AMendedDeviceIsForgiven) {
   for (const auto handoff : {SpillHandoff::kHelp, SpillHandoff::kBlock}) {
@@ -327,6 +349,24 @@ TEST_F(PoolTest, AWidePageGivesWayToABlock) {
   ASSERT_TRUE(budget_->ChargeOrReclaim(40 << 20).ok());
   budget_->Release(40 << 20);
   EXPECT_TRUE(HoldsPage(page.Read().value().bytes(), 1));
+}
+
+// Nobody evicts for itself here, and far more is asked than spill threads keep free.
+TEST_F(PoolTest, WhoeverWaitsForSpillThreadsGetsMoreThanTheReserve) {
+  PoolOptions options;
+  options.spill_threads = 1;
+  options.handoff = SpillHandoff::kBlock;
+  options.reserve_bytes = 1 << 20;
+  Make(kStates + ((3 * 2 + 100) << 20), options);
+  std::vector<Page> pages;
+  for (uint64_t id = 0; id < 80; ++id) pages.push_back(NewPage(id, 1 << 20).value());
+  auto wide = NewPage(80, 64 << 20);
+  ASSERT_TRUE(wide.ok()) << wide.error().message;
+  pages.push_back(std::move(wide).value());
+  EXPECT_EQ(pool_->counters().producer_evictions, 0);
+  for (uint64_t id = 0; id < pages.size(); ++id) {
+    EXPECT_TRUE(HoldsPage(pages[id].Read().value().bytes(), id));
+  }
 }
 
 // Rows may be wider than the largest frame.
