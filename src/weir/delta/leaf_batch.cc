@@ -13,7 +13,10 @@ class LeafBatch::LeafCursor final : public Cursor {
 
   Result<bool> Next(Update& update) override {
     while (index_ == reader_.count()) {
-      if (opened_) ++leaf_;
+      if (opened_) {
+        Close();
+        ++leaf_;
+      }
       if (leaf_ == batch_.leaf_count()) return false;
       WEIR_DO(Open());
       if (leaf_ + 1 < batch_.leaf_count()) {
@@ -28,6 +31,7 @@ class LeafBatch::LeafCursor final : public Cursor {
     if (leaf_ == batch_.leaf_count()) return Ok();
     const int64_t leaf = batch_.LeafOf(leaf_, row);
     if (leaf != leaf_ || !opened_) {
+      Close();
       leaf_ = leaf;
       WEIR_DO(Open());
     }
@@ -36,12 +40,18 @@ class LeafBatch::LeafCursor final : public Cursor {
   }
 
  private:
-  Status Open() {
+  // Before a leaf is opened: when that fails, the same call goes on from there.
+  void Close() {
     guard_.Drop();
+    reader_ = LeafReader();
+    opened_ = false;
+    index_ = 0;
+  }
+
+  Status Open() {
     WEIR_TRY(guard_, batch_.leaves_[static_cast<size_t>(leaf_)].Read());
     reader_ = LeafReader(guard_.bytes());
     opened_ = true;
-    index_ = 0;
     return Ok();
   }
 
@@ -72,16 +82,38 @@ Result<std::unique_ptr<Cursor>> LeafBatch::Seek(Bytes from) const {
 
 Status LeafBatchBuilder::Add(const Update& update) {
   if (!writer_.Fits(update) && writer_.count() > 0) TakeLeaf();
-  if (writer_.count() == 0) {
-    const auto differ = std::mismatch(update.row.begin(), update.row.end(), last_row_.begin(),
-                                      last_row_.end());
-    const auto same = static_cast<size_t>(differ.first - update.row.begin());
-    const Bytes fence = update.row.first(std::min(same + 1, update.row.size()));
+  if (writer_.count() > 0) {
+    WEIR_DO(writer_.Add(update));
+  } else {
+    const Bytes fence = FenceOf(update.row);
+    WEIR_DO(MakeRoom(batch_->leaves_, 1));
+    WEIR_DO(MakeRoom(batch_->fence_ends_, 1));
+    WEIR_DO(MakeRoom(batch_->fences_, fence.size()));
+    WEIR_DO(writer_.Add(update));
     batch_->fences_.insert(batch_->fences_.end(), fence.begin(), fence.end());
     batch_->fence_ends_.push_back(static_cast<uint32_t>(batch_->fences_.size()));
   }
-  WEIR_DO(writer_.Add(update));
   ++batch_->update_count_;
+  return Ok();
+}
+
+// Of a leaf that begins with `row`, and follows last_row_.
+Bytes LeafBatchBuilder::FenceOf(Bytes row) const {
+  const auto differ = std::mismatch(row.begin(), row.end(), last_row_.begin(), last_row_.end());
+  const auto same = static_cast<size_t>(differ.first - row.begin());
+  return row.first(std::min(same + 1, row.size()));
+}
+
+// Doubles the vector's memory where it is too little; what it grows by is charged first.
+template <typename T>
+Status LeafBatchBuilder::MakeRoom(std::vector<T>& in, size_t more) {
+  const size_t least = in.size() + more;
+  if (least <= in.capacity()) return Ok();
+  const size_t capacity = std::max(least, 2 * in.capacity());
+  const auto growth = static_cast<int64_t>((capacity - in.capacity()) * sizeof(T));
+  WEIR_TRY(mem::Charge charge, pool_.ChargeBeside(growth));
+  in.reserve(capacity);
+  batch_->charge_.Join(std::move(charge));
   return Ok();
 }
 

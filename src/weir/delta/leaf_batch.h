@@ -8,7 +8,7 @@
 namespace weir::delta {
 
 /// What stays in memory is a handle and a fence for each leaf: enough bytes of its first row to
-/// tell it from the last row of the leaf before.
+/// tell it from the last row of the leaf before. Both are charged to the pool's budget.
 class LeafBatch final : public Batch {
  public:
   const Description& description() const override { return description_; }
@@ -29,6 +29,7 @@ class LeafBatch final : public Batch {
 
   Description description_;
   int64_t update_count_ = 0;
+  mem::Charge charge_;  // For the three that follow.
   std::vector<mem::Page> leaves_;
   std::vector<uint32_t> fence_ends_;
   std::vector<uint8_t> fences_;
@@ -40,9 +41,13 @@ class LeafBatch final : public Batch {
 class LeafBatchBuilder {
  public:
   LeafBatchBuilder(mem::Pool& pool, int64_t leaf_bytes, int depth)
-      : writer_(pool, leaf_bytes), depth_(depth), batch_(std::make_unique<LeafBatch>()) {}
+      : pool_(pool),
+        writer_(pool, leaf_bytes),
+        depth_(depth),
+        batch_(std::make_unique<LeafBatch>()) {}
 
   /// Requires: the update comes after the last one; kRowSlack bytes after its row are readable.
+  /// Errors:   of mem::Pool::New; the update is not in, and may be added again.
   Status Add(const Update& update);
   int64_t update_count() const { return batch_->update_count_; }
   /// Of the last update. Requires: update_count() > 0.
@@ -53,7 +58,11 @@ class LeafBatchBuilder {
 
  private:
   void TakeLeaf();
+  Bytes FenceOf(Bytes row) const;
+  template <typename T>
+  Status MakeRoom(std::vector<T>& in, size_t more);
 
+  mem::Pool& pool_;
   LeafWriter writer_;
   const int depth_;
   std::unique_ptr<LeafBatch> batch_;

@@ -52,10 +52,15 @@ int64_t Budget::ReclaimAnywhere(int64_t bytes) {
 }
 
 Status Budget::ChargeOrReclaim(int64_t bytes) {
-  constexpr int kMostTries = 100;  // Others may be quicker to charge what was reclaimed.
+  // Others may be quicker to charge what was reclaimed: all that is asked, this many times.
+  constexpr int64_t kMostLost = 16;
+  constexpr int64_t kLeastAsked = 8 << 20;  // Reclaimers give whole pages for the least request.
+  const int64_t most = kMostLost * std::max(bytes, kLeastAsked);
   Status charged = TryCharge(bytes);
-  for (int tries = 0; !charged.ok() && tries < kMostTries; ++tries) {
-    if (ReclaimAnywhere(bytes) == 0) break;
+  for (int64_t reclaimed = 0; !charged.ok() && reclaimed < most;) {
+    const int64_t more = ReclaimAnywhere(bytes);
+    if (more == 0) break;
+    reclaimed += more;
     charged = TryCharge(bytes);
   }
   return charged;
@@ -94,6 +99,13 @@ Charge& Charge::operator=(Charge&& other) noexcept {
   budget_ = std::exchange(other.budget_, nullptr);
   bytes_ = std::exchange(other.bytes_, 0);
   return *this;
+}
+
+void Charge::Join(Charge other) {
+  if (other.budget_ == nullptr) return;
+  WEIR_ASSERT(budget_ == nullptr || budget_ == other.budget_);
+  budget_ = std::exchange(other.budget_, nullptr);
+  bytes_ += std::exchange(other.bytes_, 0);
 }
 
 void Charge::Drop() {

@@ -16,7 +16,8 @@ inline constexpr int64_t kUnlimited = INT64_MAX;
 class Reclaimer {
  public:
   virtual ~Reclaimer() = default;
-  /// Uncharges `bytes` or more, if it can; returns what it did. Threads: any.
+  /// Uncharges `bytes`, or as many as one step of its work gives, and returns how many those were,
+  /// though others may have charged them by then. 0: there is no more to be had. Threads: any.
   virtual int64_t Reclaim(int64_t bytes) = 0;
 };
 
@@ -38,7 +39,7 @@ class Budget {
   /// Charges all of `bytes`, here and in every parent, or nothing at all.
   /// Errors: kExhausted names the budget that is full, its limit and the bytes asked.
   Status TryCharge(int64_t bytes);
-  /// As TryCharge(), after reclaimers, here and in every parent, gave back what they could.
+  /// As TryCharge(), again and again while reclaimers, here or in a parent, give something back.
   Status ChargeOrReclaim(int64_t bytes);
   /// Charges past the limit: for memory that is already held and cannot be refused.
   void ForceCharge(int64_t bytes);
@@ -73,12 +74,16 @@ class Charge {
  public:
   Charge() = default;
   static Result<Charge> Take(Budget& budget, int64_t bytes);
+  /// Of bytes that are charged already.
+  static Charge Of(Budget& budget, int64_t bytes) { return Charge(&budget, bytes); }
   ~Charge() { Drop(); }
   Charge(Charge&& other) noexcept
       : budget_(std::exchange(other.budget_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
   Charge& operator=(Charge&& other) noexcept;
 
   int64_t bytes() const { return bytes_; }
+  /// Takes over what `other` holds. Requires: of the same budget, or one of them holds nothing.
+  void Join(Charge other);
   void Drop();
 
  private:

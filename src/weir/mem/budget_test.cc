@@ -47,8 +47,60 @@ TEST(Budget, ChargeReleasesWhenDropped) {
     Charge moved = std::move(charge).value();
     EXPECT_EQ(budget.used_bytes(), 7);
     EXPECT_EQ(moved.bytes(), 7);
+    Charge joined;
+    joined.Join(std::move(moved));
+    joined.Join(Charge::Take(budget, 2).value());
+    joined.Join(Charge());
+    EXPECT_EQ(joined.bytes(), 9);
+    EXPECT_EQ(budget.used_bytes(), 9);
   }
   EXPECT_EQ(budget.used_bytes(), 0);
+}
+
+// Gives back what it holds, of which a thief takes the first bytes.
+class RobbedReclaimer final : public Reclaimer {
+ public:
+  RobbedReclaimer(Budget& budget, int64_t held_bytes, int64_t stolen_bytes)
+      : budget_(budget), held_(held_bytes), to_steal_(stolen_bytes) {
+    budget_.ForceCharge(held_);
+  }
+  int64_t Reclaim(int64_t bytes) override {
+    const int64_t given = std::min(bytes, held_);
+    budget_.Release(given);
+    held_ -= given;
+    const int64_t stolen = std::min(given, to_steal_ - stolen_);
+    budget_.ForceCharge(stolen);
+    stolen_ += stolen;
+    return given;
+  }
+  int64_t held() const { return held_; }
+  int64_t stolen() const { return stolen_; }
+
+ private:
+  Budget& budget_;
+  int64_t held_;
+  const int64_t to_steal_;
+  int64_t stolen_ = 0;
+};
+
+TEST(Budget, ChargesAsLongAsAnythingIsReclaimed) {
+  Budget budget("process", 1000);
+  RobbedReclaimer reclaimer(budget, 1000, 995);
+  budget.SetReclaimer(&reclaimer);
+  EXPECT_TRUE(budget.ChargeOrReclaim(5).ok());  // Robbed 199 times before.
+  EXPECT_EQ(reclaimer.held(), 0);
+  EXPECT_EQ(budget.ChargeOrReclaim(5).error().code, Code::kExhausted);
+  budget.Release(5 + reclaimer.stolen());
+}
+
+TEST(Budget, GivesUpWhenOthersTakeAllThatIsReclaimed) {
+  constexpr int64_t kAsked = 8 << 20;
+  Budget budget("process", 0);
+  RobbedReclaimer reclaimer(budget, 100 * kAsked, 100 * kAsked);
+  budget.SetReclaimer(&reclaimer);
+  EXPECT_EQ(budget.ChargeOrReclaim(kAsked).error().code, Code::kExhausted);
+  EXPECT_EQ(reclaimer.stolen(), 16 * kAsked);
+  budget.Release(reclaimer.held() + reclaimer.stolen());
 }
 
 TEST(Budget, NeverExceedsItsLimitUnderThreads) {

@@ -58,6 +58,8 @@ class Frames {
   /// Gives warm frames back to the kernel until `bytes` are uncharged or none is left. Returns the
   /// bytes uncharged.
   int64_t ReleaseWarm(int64_t bytes);
+  /// Charges the budget, for which warm frames are given up. Errors: kExhausted.
+  Status Charge(int64_t bytes);
 
   Budget& budget() { return budget_; }
   FrameCounters counters() const;
@@ -77,7 +79,6 @@ class Frames {
   Result<uint8_t*> AllocateFromHeap(int64_t bytes);
   uint8_t* TakeWarm(SizeClass& in);
   uint8_t* TakeCold(SizeClass& in, int64_t frames);
-  Status Charge(int64_t bytes);
   Result<uint8_t*> AllocateChain(int64_t bytes);
   void FreeChain(uint8_t* frame, int64_t bytes);
   bool ReleaseOne(SizeClass& in);

@@ -10,10 +10,16 @@
 #include "weir/sys/thread.h"
 
 namespace weir::mem {
+namespace {
+
+constexpr int kMostIdleWaits = 20;  // Others may hold all there is for a moment.
+
+}  // namespace
 
 OpenPage::~OpenPage() {
   if (data_ == nullptr) return;
   pool_->frames_.Free(data_, capacity_);
+  pool_->frames_.budget().Release(state_bytes_);
   pool_->NoteFreed();
 }
 
@@ -21,6 +27,7 @@ OpenPage& OpenPage::operator=(OpenPage&& other) noexcept {
   std::swap(pool_, other.pool_);
   std::swap(data_, other.data_);
   std::swap(capacity_, other.capacity_);
+  std::swap(state_bytes_, other.state_bytes_);
   return *this;
 }
 
@@ -97,40 +104,61 @@ Pool::~Pool() {
 // ---- Making room.
 
 Result<OpenPage> Pool::New(int64_t bytes) {
-  auto frame = frames_.Allocate(bytes);
-  if (!frame.ok()) {
-    if (!options_.spill) return std::move(frame).error();
-    frame = MakeRoom(bytes);
-    if (!frame.ok()) return std::move(frame).error();
+  auto frame = NewFrame(bytes);
+  if (!frame.ok() && options_.spill) {
+    frame = MakeRoom(Frames::FrameBytes(bytes), [&] { return NewFrame(bytes); });
   }
+  if (!frame.ok()) return std::move(frame).error();
   if (BelowReserve()) spill_wake_.notify_one();
-  return OpenPage(this, frame.value(), Frames::FrameBytes(bytes));
+  return OpenPage(this, frame.value(), Frames::FrameBytes(bytes), kStateBytes);
 }
 
-// The memory of one frame, by evicting others for as long as that goes on anywhere.
-Result<uint8_t*> Pool::MakeRoom(int64_t bytes) {
-  constexpr int kMostIdleWaits = 20;  // Others may hold all there is for a moment.
+// A frame, and the charge for what is known of its page; or neither.
+Result<uint8_t*> Pool::NewFrame(int64_t bytes) {
+  static_assert(sizeof(PageState) + sizeof(Page) + 4 * sizeof(void*) <= kStateBytes);
+  WEIR_TRY(uint8_t* const frame, frames_.Allocate(bytes));
+  Status charged = frames_.Charge(kStateBytes);
+  if (charged.ok()) return frame;
+  frames_.Free(frame, bytes);
+  return std::move(charged).error();
+}
+
+Result<Charge> Pool::ChargeBeside(int64_t bytes) {
+  Status charged = frames_.Charge(bytes);
+  if (!charged.ok() && options_.spill) {
+    charged = MakeRoom(bytes, [&] { return frames_.Charge(bytes); });
+  }
+  if (!charged.ok()) return std::move(charged).error();
+  return Charge::Of(frames_.budget(), bytes);
+}
+
+// What `attempt` gives, by evicting pages of `bytes` for as long as that goes on anywhere.
+template <typename Attempt>
+auto Pool::MakeRoom(int64_t bytes, const Attempt& attempt) -> decltype(attempt()) {
   const sys::WaitScope waits(sys::Wait::kSpill);
-  const bool block = options_.handoff == SpillHandoff::kBlock && options_.spill_threads > 0;
-  auto frame = frames_.Allocate(bytes);
-  int64_t seen = Progress();
-  for (int idle = 0; !frame.ok() && idle < kMostIdleWaits; ++idle) {
+  if (!IsToBlock()) return AttemptAgain(bytes, attempt);
+  awaited_bytes_ += bytes;
+  auto made = AttemptAgain(bytes, attempt);
+  awaited_bytes_ -= bytes;
+  return made;
+}
+
+template <typename Attempt>
+auto Pool::AttemptAgain(int64_t bytes, const Attempt& attempt) -> decltype(attempt()) {
+  auto made = attempt();
+  int64_t seen = counts_->freed_bytes;
+  for (int idle = 0; !made.ok() && idle < kMostIdleWaits; ++idle) {
     int64_t freed = 0;
-    if (!block) {
-      WEIR_TRY(freed, Evict(Frames::FrameBytes(bytes)));
+    if (!IsToBlock()) {
+      WEIR_TRY(freed, Evict(bytes));
       ++counts_->producer_evictions;
     }
     if (freed == 0) WEIR_DO(WaitForRoom());
-    if (counts_->spill_in_flight.load() > 0 || seen != Progress()) idle = 0;
-    seen = Progress();
-    frame = frames_.Allocate(bytes);
+    if (counts_->spill_in_flight.load() > 0 || seen != counts_->freed_bytes) idle = 0;
+    seen = counts_->freed_bytes;
+    made = attempt();
   }
-  return frame;
-}
-
-// Grows whenever memory is freed.
-int64_t Pool::Progress() const {
-  return counts_->evictions_compress + counts_->evictions_cheap + counts_->frees;
+  return made;
 }
 
 // Until someone else freed memory, or failed to.
@@ -144,21 +172,28 @@ Status Pool::WaitForRoom() {
   return Ok();
 }
 
+bool Pool::IsToBlock() const {
+  return options_.handoff == SpillHandoff::kBlock && options_.spill_threads > 0;
+}
+
 void Pool::NoteFreed() { room_.notify_all(); }
 
 bool Pool::BelowReserve() const {
   if (!options_.spill || options_.spill_threads == 0) return false;
   const Budget& budget = frames_.budget();
-  return budget.free_bytes() + frames_.counters().warm_bytes < options_.reserve_bytes;
+  const int64_t wanted =
+      std::max(options_.reserve_bytes, awaited_bytes_.load(std::memory_order_relaxed));
+  return budget.free_bytes() + frames_.counters().warm_bytes < wanted;
 }
 
 int64_t Pool::Reclaim(int64_t bytes) {
-  const int64_t before = frames_.ReleaseWarm(bytes);
-  if (before >= bytes || !options_.spill) return before;
+  const int64_t warm = frames_.ReleaseWarm(bytes);
+  if (warm >= bytes || !options_.spill) return warm;
   const sys::WaitScope waits(sys::Wait::kBudget);
-  const auto evicted = Evict(bytes - before);
-  if (!evicted.ok()) return before;  // The pool's own users will meet the error.
-  return before + frames_.ReleaseWarm(bytes - before);
+  const auto evicted = EvictOrAwait(bytes - warm);
+  if (!evicted.ok()) return warm;  // The pool's own users will meet the error.
+  frames_.ReleaseWarm(bytes - warm);
+  return warm + evicted.value();
 }
 
 int64_t Pool::RoomBytes() const {
@@ -187,6 +222,7 @@ Page Pool::Seal(OpenPage open, int64_t used_bytes, int depth) {
   page->depth = static_cast<uint8_t>(std::min(depth, 255));
   page->frame = std::exchange(open.data_, nullptr);
   page->frame_bytes = open.capacity_;
+  WEIR_ASSERT(open.state_bytes_ == kStateBytes);
   ++counts_->inserts;
   counts_->resident_bytes += used_bytes;
   Enqueue(*page);
@@ -212,6 +248,7 @@ void Pool::DropFrame(PageState& page) {
   frames_.Free(page.frame, page.frame_bytes);
   page.frame = nullptr;
   counts_->resident_bytes -= page.bytes;
+  counts_->freed_bytes += page.frame_bytes;
 }
 
 void Pool::Drop(PageState* page) {
@@ -235,6 +272,7 @@ void Pool::Destroy(PageState* page) {
   if (page->extent.bytes > 0) store_->Free(page->extent);
   ++counts_->frees;
   delete page;
+  frames_.budget().Release(kStateBytes);
   NoteFreed();
 }
 
@@ -243,11 +281,11 @@ Result<OpenPage> Pool::RoomToRead(int64_t bytes) {
   if (frame.ok()) {
     ++counts_->admissions_budget;
   } else {
-    frame = MakeRoom(bytes);
+    frame = MakeRoom(Frames::FrameBytes(bytes), [&] { return frames_.Allocate(bytes); });
     ++(frame.ok() ? counts_->admissions_steal : counts_->admissions_denied);
   }
   if (!frame.ok()) return std::move(frame).error();
-  return OpenPage(this, frame.value(), Frames::FrameBytes(bytes));
+  return OpenPage(this, frame.value(), Frames::FrameBytes(bytes), 0);
 }
 
 Result<PageGuard> Pool::Pin(PageState& page) {

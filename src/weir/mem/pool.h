@@ -36,12 +36,13 @@ class OpenPage {
 
  private:
   friend class Pool;
-  OpenPage(Pool* pool, uint8_t* data, int64_t capacity)
-      : pool_(pool), data_(data), capacity_(capacity) {}
+  OpenPage(Pool* pool, uint8_t* data, int64_t capacity, int64_t state_bytes)
+      : pool_(pool), data_(data), capacity_(capacity), state_bytes_(state_bytes) {}
 
   Pool* pool_ = nullptr;
   uint8_t* data_ = nullptr;
   int64_t capacity_ = 0;
+  int64_t state_bytes_ = 0;  // Charged for what the pool will know of the page.
 };
 
 /// Bytes of a page, in memory for as long as this lives. Hold few: pinned pages cannot be evicted.
@@ -133,10 +134,14 @@ struct PoolCounters {
 /// read since it last looked. It only ever tries locks. Whoever needs memory evicts for itself
 /// (SpillHandoff::kHelp) while spill threads keep a reserve free ahead of it.
 ///
+/// Charged: frames, and kStateBytes for each page from New() until it is dropped, in memory or not.
 /// Locks:   a page's, then the queue's; the scan holds the queue's and tries the page's.
 /// Threads: any. Outlives its pages; aborts when one is left.
 class Pool final : public Reclaimer {
  public:
+  /// What is known of a page: a PageState, its place in a queue, its handle.
+  static constexpr int64_t kStateBytes = 256;
+
   /// `store` may be null when options.spill is off.
   /// Errors: kExhausted when the budget has no room for the buffers that spilling needs.
   static Result<std::unique_ptr<Pool>> Make(Frames& frames, std::unique_ptr<ExtentStore> store,
@@ -152,6 +157,9 @@ class Pool final : public Reclaimer {
   /// The page is complete: its first `used_bytes` are kept, and may be evicted from now on.
   /// `depth` is the number of merges behind them: the deeper, the sooner.
   Page Seal(OpenPage open, int64_t used_bytes, int depth);
+  /// Charges the pool's budget for what is kept of pages outside of them, fences for instance.
+  /// Errors: of New().
+  Result<Charge> ChargeBeside(int64_t bytes);
 
   /// Warm frames first, then pages: for whoever else is charged to the pool's budget.
   int64_t Reclaim(int64_t bytes) override;
@@ -175,6 +183,7 @@ class Pool final : public Reclaimer {
     int64_t freed_bytes = 0;  // Of frames that could be dropped at once.
   };
   enum class Keep : uint8_t { kNothing, kFrames };
+  enum class From : uint8_t { kAll, kBacked };
 
   // A buffer for stored forms, while it lives.
   class Scratch {
@@ -194,14 +203,19 @@ class Pool final : public Reclaimer {
   Status Start();
 
   // Making room.
-  Result<uint8_t*> MakeRoom(int64_t bytes);
+  template <typename Attempt>
+  auto MakeRoom(int64_t bytes, const Attempt& attempt) -> decltype(attempt());
+  template <typename Attempt>
+  auto AttemptAgain(int64_t bytes, const Attempt& attempt) -> decltype(attempt());
+  Result<uint8_t*> NewFrame(int64_t bytes);
   Result<OpenPage> RoomToRead(int64_t bytes);
   Status WaitForRoom();
-  int64_t Progress() const;
+  bool IsToBlock() const;
   bool BelowReserve() const;
   void NoteFreed();
-  Picked Pick(int64_t bytes);
+  Picked Pick(int64_t bytes, From from);
   Result<int64_t> Evict(int64_t bytes);
+  Result<int64_t> EvictOrAwait(int64_t bytes);
 
   // Between memory and the spill file.
   bool IsToCompress(const PageState& page) const;
@@ -244,6 +258,7 @@ class Pool final : public Reclaimer {
   std::vector<uint8_t*> scratch_;
   std::condition_variable scratch_free_;
   // ----
+  std::atomic<int64_t> awaited_bytes_{0};  // By producers that wait for spill threads.
   struct Atomics;
   const std::unique_ptr<Atomics> counts_;
   const std::unique_ptr<CodecChoice> codec_choice_;

@@ -10,6 +10,7 @@ struct Pool::Atomics {
   std::atomic<int64_t> inserts{0};
   std::atomic<int64_t> frees{0};
   std::atomic<int64_t> resident_bytes{0};
+  std::atomic<int64_t> freed_bytes{0};  // Of frames that pages gave up: grows as memory is freed.
   std::atomic<int64_t> writes_elided{0};
   std::atomic<int64_t> evictions_compress{0};
   std::atomic<int64_t> evictions_cheap{0};

@@ -268,9 +268,35 @@ TEST(HydrationRule, D4ProducersGoOnWhileSpillThreadsHang) {
   }
 }
 
+// All pages are on their way to the file: whoever needs their memory waits for them.
+TEST(PoolFault, AChargeWaitsForWritesInFlight) {
+  constexpr int64_t kLimit = (2 * 2 + 1) << 20;  // Two buffers, the pages and their states.
+  Gate gate;
+  test::FaultyPool faulty(kLimit, Options(0));
+  faulty.file().OnCall([&] { gate.Hold(); });
+  std::vector<Page> pages;
+  for (uint64_t id = 0; id < 7; ++id) {
+    pages.push_back(NewPage(faulty.pool(), id, 128 << 10).value());
+  }
+  std::thread writer([&] { faulty.pool().Reclaim(kLimit); });
+  gate.WaitUntilHeld(1);
+  std::atomic<bool> ended{false};
+  Status charged = Ok();
+  std::thread asker([&] {
+    charged = faulty.budget().ChargeOrReclaim(512 << 10);
+    ended = true;
+  });
+  for (int turn = 0; !ended && turn < 1000; ++turn) std::this_thread::yield();
+  gate.Open();
+  asker.join();
+  writer.join();
+  ASSERT_TRUE(charged.ok()) << charged.error().message;
+  faulty.budget().Release(512 << 10);
+}
+
 // D3. No spill threads: whoever needs memory spills. It never waits for anybody.
 TEST(HydrationRule, D3WithoutSpillThreadsProducersSpill) {
-  test::FaultyPool faulty(16 << 20, Options(0));
+  test::FaultyPool faulty((16 << 20) + 100 * Pool::kStateBytes, Options(0));
   std::vector<Page> pages;
   for (uint64_t id = 0; id < 60; ++id) {
     pages.push_back(NewPage(faulty.pool(), id, 1 << 20, 1).value());

@@ -40,7 +40,7 @@ class DeviceTimer {
 
 // Pages to evict, for `bytes` of memory or one write, whichever is less. Those that are backed give
 // their frames up at once.
-Pool::Picked Pool::Pick(int64_t bytes) {
+Pool::Picked Pool::Pick(int64_t bytes, From from) {
   Picked picked;
   int64_t chosen = 0;
   const int64_t enough = std::min(bytes, kWriteBytes);
@@ -54,6 +54,7 @@ Pool::Picked Pool::Pick(int64_t bytes) {
       band->splice(band->end(), *band, band->begin());  // Looked at: last in line now.
       const std::unique_lock page_lock(page.mutex, std::try_to_lock);
       if (!page_lock.owns_lock() || page.pins > 0) continue;
+      if (from == From::kBacked && page.residency != Residency::kBacked) continue;
       if (std::exchange(page.touched, false)) continue;
       band->erase(page.place);
       page.queued = false;
@@ -78,13 +79,29 @@ Pool::Picked Pool::Pick(int64_t bytes) {
 
 // Frees memory, `bytes` or less of it. 0: nothing can be evicted now.
 Result<int64_t> Pool::Evict(int64_t bytes) {
-  const Picked picked = Pick(bytes);
-  if (picked.victims.empty()) {
-    if (picked.freed_bytes > 0) NoteFreed();
-    return picked.freed_bytes;
+  const Picked picked = Pick(bytes, From::kAll);
+  int64_t freed = picked.freed_bytes;
+  if (!picked.victims.empty()) {
+    auto written = WriteOut(picked.victims, Keep::kNothing);
+    if (written.ok()) return freed + written.value();
+    if (freed == 0) freed = Pick(bytes, From::kBacked).freed_bytes;  // They need no write.
+    if (freed == 0) return written;
   }
-  WEIR_TRY(const int64_t written, WriteOut(picked.victims, Keep::kNothing));
-  return picked.freed_bytes + written;
+  if (freed > 0) NoteFreed();
+  return freed;
+}
+
+// Evicts, or waits for writes that are in flight until one of them frees memory or is queued again.
+// Returns the bytes that anyone freed meanwhile. 0: nothing can be evicted now.
+Result<int64_t> Pool::EvictOrAwait(int64_t bytes) {
+  const int64_t before = counts_->freed_bytes;
+  while (true) {
+    const bool others = counts_->spill_in_flight.load() > 0;  // Before we look: none is missed.
+    WEIR_TRY(const int64_t evicted, Evict(bytes));
+    const int64_t freed = counts_->freed_bytes - before;
+    if (evicted > 0 || freed > 0 || !others) return std::max(evicted, freed);
+    WEIR_DO(WaitForRoom());
+  }
 }
 
 bool Pool::IsToCompress(const PageState& page) const {
@@ -142,8 +159,11 @@ Result<int64_t> Pool::WriteOut(const Victims& victims, Keep keep) {
   } else {
     const DeviceTimer timer;
     status = store_->Write(extent.value(), std::span(pieces).first(victims.size()));
-    codec_choice_->NoteWritten(raw, total, timer.spent());
-    if (!status.ok()) store_->Free(extent.value());
+    if (status.ok()) {
+      codec_choice_->NoteWritten(raw, total, timer.spent());
+    } else {
+      store_->Free(extent.value());
+    }
   }
   int64_t offset = status.ok() ? extent.value().offset : 0;
   int64_t freed = 0;
@@ -151,6 +171,7 @@ Result<int64_t> Pool::WriteOut(const Victims& victims, Keep keep) {
     const auto size = static_cast<int64_t>(pieces[at].size());
     freed += Written(*victims[at], status.ok() ? Extent{offset, size} : Extent{}, keep);
     offset += size;
+    --counts_->spill_in_flight;  // Last: until then it may be waited for.
   }
   NoteFreed();
   if (!status.ok()) return std::move(status).error();
@@ -160,7 +181,6 @@ Result<int64_t> Pool::WriteOut(const Victims& victims, Keep keep) {
 // Ends kWriting; an extent of no bytes says that it failed. Returns the bytes of the frame if it is
 // free now.
 int64_t Pool::Written(PageState& page, Extent extent, Keep keep) {
-  --counts_->spill_in_flight;
   std::unique_lock lock(page.mutex);
   page.extent = extent;
   if (extent.bytes > 0) {
@@ -306,7 +326,7 @@ bool Pool::FetchOne(std::unique_lock<std::mutex>& lock) {
   // Never waits for room: that may be for this thread to make. Errors are for whoever reads it.
   const auto frame = frames_.Allocate(page.bytes);
   if (frame.ok()) {
-    (void)Load(page, OpenPage(this, frame.value(), Frames::FrameBytes(page.bytes)));
+    (void)Load(page, OpenPage(this, frame.value(), Frames::FrameBytes(page.bytes), 0));
   }
   page_lock.unlock();
   lock.lock();

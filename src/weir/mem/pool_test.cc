@@ -27,6 +27,9 @@ bool HoldsPage(Bytes bytes, uint64_t id) {
   return std::memcmp(want.data(), bytes.data(), bytes.size()) == 0;
 }
 
+// Charged for what is known of pages, in budgets of a few frames; less than one more would take.
+constexpr int64_t kStates = 100 * Pool::kStateBytes;
+
 class PoolTest : public testing::Test {
  protected:
   void Make(int64_t limit_bytes, PoolOptions options, int64_t spill_limit = int64_t{1} << 32) {
@@ -117,7 +120,7 @@ TEST_F(PoolTest, PagesKeepTheirBytesUnderAnyBudget) {
 TEST_F(PoolTest, TheDeepestPagesGoFirstAndThoseReadLastStay) {
   PoolOptions options;
   options.spill_threads = 0;
-  Make((2 * 2 + 4) << 20, options);  // Two buffers and room for four pages.
+  Make(kStates + ((2 * 2 + 4) << 20), options);  // Two buffers and room for four pages.
   const Page young = NewPage(1, 1 << 20, 0).value();
   const Page read = NewPage(2, 1 << 20, 2).value();
   const Page deep = NewPage(3, 1 << 20, 2).value();
@@ -131,10 +134,35 @@ TEST_F(PoolTest, TheDeepestPagesGoFirstAndThoseReadLastStay) {
   EXPECT_GT(pool_->counters().extent_bytes_read, 0);
 }
 
+// What is known of pages grows with them, evicted or not.
+TEST_F(PoolTest, WhatIsKnownOfAPageIsCharged) {
+  PoolOptions options;
+  options.spill_threads = 0;
+  Make(8 << 20, options);
+  const int64_t before = budget_->used_bytes();
+  std::vector<Page> pages;
+  for (uint64_t id = 0; id < 300; ++id) pages.push_back(NewPage(id, 64 << 10).value());
+  const auto charged = [&] {
+    pool_->Reclaim(8 << 20);
+    return budget_->used_bytes() - before;
+  };
+  while (pool_->Reclaim(8 << 20) > 0) {
+  }
+  EXPECT_EQ(charged(), 300 * Pool::kStateBytes);
+  { const OpenPage dropped = pool_->New(64 << 10).value(); }
+  EXPECT_EQ(charged(), 300 * Pool::kStateBytes);
+  const Charge fences = pool_->ChargeBeside(5000).value();
+  EXPECT_EQ(charged(), 300 * Pool::kStateBytes + 5000);
+  pages.clear();
+  EXPECT_EQ(charged(), 5000);
+  EXPECT_EQ(pool_->ChargeBeside(8 << 20).error().code, Code::kExhausted);
+  EXPECT_LE(budget_->peak_bytes(), 8 << 20);
+}
+
 TEST_F(PoolTest, PinnedPagesStayAndAFullBudgetIsSaid) {
   PoolOptions options;
   options.spill_threads = 0;
-  Make((2 * 2 + 2) << 20, options);
+  Make(kStates + ((2 * 2 + 2) << 20), options);
   const Page first = NewPage(1, 1 << 20).value();
   const Page second = NewPage(2, 1 << 20).value();
   const PageGuard one = first.Read().value();
@@ -153,7 +181,7 @@ TEST_F(PoolTest, AFailedWriteLosesNothingAndGoesOnWhenItCan) {
        {sys::FailingScratchFile::Step::kReserve, sys::FailingScratchFile::Step::kWrite}) {
     PoolOptions options;
     options.spill_threads = 0;
-    Make((2 * 2 + 4) << 20, options);
+    Make(kStates + ((2 * 2 + 4) << 20), options);
     file_->Fail(step, 0, 1'000'000);
     std::vector<Page> pages;
     for (uint64_t id = 0; id < 4; ++id) pages.push_back(NewPage(id, 1 << 20).value());
@@ -170,6 +198,28 @@ TEST_F(PoolTest, AFailedWriteLosesNothingAndGoesOnWhenItCan) {
   }
 }
 
+// A page that is in the file already gives way without a write, whoever stands in line before it.
+TEST_F(PoolTest, WhatIsBackedGivesWayWhileWritesFail) {
+  PoolOptions options;
+  options.spill_threads = 0;
+  Make(kStates + ((2 * 2 + 4) << 20), options);
+  std::vector<Page> pages;
+  for (uint64_t id = 0; id < 5; ++id) pages.push_back(NewPage(id, 1 << 20, 0).value());
+  EXPECT_TRUE(HoldsPage(pages[0].Read().value().bytes(), 0));  // Backed, and read lately.
+  pages.push_back(NewPage(5, 1 << 20, 2).value());  // Deeper: the first to go, and not written yet.
+  EXPECT_TRUE(HoldsPage(pages[0].Read().value().bytes(), 0));
+  file_->Fail(sys::FailingScratchFile::Step::kWrite, 0, 1'000'000);
+  const auto page = NewPage(6, 1 << 20);
+  ASSERT_TRUE(page.ok()) << page.error().message;
+  EXPECT_EQ(pool_->counters().evictions_cheap, 1);
+  EXPECT_EQ(file_->strikes(), 1);
+  EXPECT_EQ(NewPage(7, 1 << 20).error().message, "the device is gone");
+  file_->Fail(sys::FailingScratchFile::Step::kNone, 0, 0);
+  for (uint64_t id = 0; id < 6; ++id) {
+    EXPECT_TRUE(HoldsPage(pages[id].Read().value().bytes(), id));
+  }
+}
+
 // What a spill thread met once is no reason to refuse memory later.
 TEST_F(PoolTest, AMendedDeviceIsForgiven) {
   for (const auto handoff : {SpillHandoff::kHelp, SpillHandoff::kBlock}) {
@@ -177,7 +227,7 @@ TEST_F(PoolTest, AMendedDeviceIsForgiven) {
     options.spill_threads = 1;
     options.handoff = handoff;
     options.reserve_bytes = 1 << 20;
-    Make((3 * 2 + 4) << 20, options);
+    Make(kStates + ((3 * 2 + 4) << 20), options);
     std::vector<Page> pages;
     for (uint64_t id = 0; id < 3; ++id) pages.push_back(NewPage(id, 1 << 20).value());
     file_->Fail(sys::FailingScratchFile::Step::kWrite, 0, 1'000'000);
@@ -206,7 +256,7 @@ TEST_F(PoolTest, AFullSpillFileIsSaidAndARaisedBudgetHelps) {
   PoolOptions options;
   options.spill_threads = 0;
   options.compress_min_depth = 255;
-  Make((2 * 2 + 4) << 20, options, ExtentStore::kSegmentBytes);
+  Make(kStates + ((2 * 2 + 4) << 20), options, ExtentStore::kSegmentBytes);
   std::vector<Page> pages;
   Result<Page> refused = NewPage(0, 1 << 20);
   for (uint64_t id = 1; refused.ok() && id < 100; ++id) {
@@ -230,7 +280,7 @@ TEST_F(PoolTest, WhatIsReadBackWrongIsNeverHandedOut) {
     PoolOptions options;
     options.spill_threads = 0;
     options.compress_min_depth = min_depth;
-    Make((2 * 2 + 1) << 20, options);
+    Make(kStates + ((2 * 2 + 1) << 20), options);
     const Page page = NewPage(1, 1 << 20).value();
     const Page pusher = NewPage(2, 1 << 20).value();
     for (int again = 0; again < 100; ++again) {
@@ -274,6 +324,46 @@ TEST_F(PoolTest, PagesGiveWayToBlocks) {
     EXPECT_FALSE(blocks.Allocate(40 << 20).ok());
   }
   EXPECT_LE(budget_->peak_bytes(), 32 << 20);
+  for (uint64_t id = 0; id < pages.size(); ++id) {
+    EXPECT_TRUE(HoldsPage(pages[id].Read().value().bytes(), id));
+  }
+}
+
+TEST_F(PoolTest, ManyPagesGiveWayToOneLargeBlock) {
+  Make(200 << 20, PoolOptions());
+  std::vector<Page> pages;
+  for (uint64_t id = 0; id < 180; ++id) pages.push_back(NewPage(id, 1 << 20).value());
+  BlockAllocator blocks(*budget_, 0);
+  const auto block = blocks.Allocate(160 << 20);
+  ASSERT_TRUE(block.ok()) << block.error().message;
+  blocks.Free(block.value(), 160 << 20);
+  EXPECT_LE(budget_->peak_bytes(), 200 << 20);
+}
+
+// Wide pages give their memory back at once: nothing of it is warm, and it counts all the same.
+TEST_F(PoolTest, AWidePageGivesWayToABlock) {
+  PoolOptions options;
+  options.spill_threads = 0;
+  Make(80 << 20, options);
+  const Page page = NewPage(1, 60'000'000).value();
+  ASSERT_TRUE(budget_->ChargeOrReclaim(40 << 20).ok());
+  budget_->Release(40 << 20);
+  EXPECT_TRUE(HoldsPage(page.Read().value().bytes(), 1));
+}
+
+// Nobody evicts for itself here, and far more is asked than spill threads keep free.
+TEST_F(PoolTest, WhoeverWaitsForSpillThreadsGetsMoreThanTheReserve) {
+  PoolOptions options;
+  options.spill_threads = 1;
+  options.handoff = SpillHandoff::kBlock;
+  options.reserve_bytes = 1 << 20;
+  Make(kStates + ((3 * 2 + 100) << 20), options);
+  std::vector<Page> pages;
+  for (uint64_t id = 0; id < 80; ++id) pages.push_back(NewPage(id, 1 << 20).value());
+  auto wide = NewPage(80, 64 << 20);
+  ASSERT_TRUE(wide.ok()) << wide.error().message;
+  pages.push_back(std::move(wide).value());
+  EXPECT_EQ(pool_->counters().producer_evictions, 0);
   for (uint64_t id = 0; id < pages.size(); ++id) {
     EXPECT_TRUE(HoldsPage(pages[id].Read().value().bytes(), id));
   }
