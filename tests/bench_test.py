@@ -141,6 +141,7 @@ class Bench(unittest.TestCase):
         for cell in cells:
             for key in ("decode_s", "sort_s", "wait_read_s", "update_bytes", "probe_sorted_per_s"):
                 self.assertNotEqual(cell[key], "", key)
+            self.assertGreater(float(cell["cpu_split_ratio"]), 0.95)
         with open(folder / "objects.csv", newline="") as file:
             objects = list(csv.DictReader(file))
         self.assertEqual(len(objects), 18 * 5)

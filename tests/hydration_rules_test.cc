@@ -11,6 +11,7 @@
 #include <map>
 #include <thread>
 
+#include "tests/support/engine_memory.h"
 #include "tests/support/folder.h"
 #include "tests/support/kept_table.h"
 #include "weir/feed/tpch_source.h"
@@ -173,8 +174,7 @@ class HydrationRule : public testing::Test {
   }
   // An engine that has `more_bytes` beside what this process holds by now.
   hydrate::EngineOptions With(int64_t more_bytes) {
-    constexpr int64_t kSmallThings = 16 * kMiB;  // Charged by the engine for itself.
-    return Options(sys::ReadProcessUsage().anonymous_bytes + kSmallThings + more_bytes);
+    return Options(test::EngineMemory(more_bytes));
   }
 
   Engine Make(const hydrate::EngineOptions& options,

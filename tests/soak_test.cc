@@ -6,6 +6,7 @@
 #include <map>
 #include <thread>
 
+#include "tests/support/engine_memory.h"
 #include "tests/support/folder.h"
 #include "weir/base/units.h"
 #include "weir/feed/tpch_source.h"
@@ -161,9 +162,7 @@ TEST_F(Soak, IndexesStayRightInAnEighthOfTheirMemory) {
     before = DigestsOf(*unlimited);
   }
   Oracle oracle(std::move(before));
-  constexpr int64_t kSmallThings = 16 * kMiB;  // Charged by the engine for itself.
-  const int64_t memory_bytes =
-      sys::ReadProcessUsage().anonymous_bytes + kSmallThings + data_bytes / kPressure;
+  const int64_t memory_bytes = test::EngineMemory(data_bytes / kPressure);
   const auto engine = Make(std::make_unique<WatchedSource>(Tpch(), oracle), memory_bytes);
   oracle.Watch(*engine);
   ASSERT_EQ(DigestsOf(*engine), oracle.digests());

@@ -12,6 +12,16 @@ constexpr int64_t kAddresses = int64_t{1} << 32;  // More than any test holds at
 
 }  // namespace
 
+std::set<Code> CodesOf(FileFault fault) {
+  switch (fault) {
+    case FileFault::kCorrupt: return {Code::kCorrupt};
+    case FileFault::kNoSpace: return {Code::kExhausted};
+    case FileFault::kNone:
+    case FileFault::kSlow: return {};
+    default: return {Code::kUnavailable};
+  }
+}
+
 void FaultyFile::Inject(FileFault fault, uint64_t seed, int64_t after, int one_in) {
   const std::lock_guard lock(mutex_);
   fault_ = fault;

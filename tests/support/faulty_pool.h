@@ -3,6 +3,7 @@
 #include <functional>
 #include <memory>
 #include <random>
+#include <set>
 
 #include "tests/support/folder.h"
 #include "weir/mem/pool.h"
@@ -22,6 +23,9 @@ enum class FileFault : uint8_t {
 inline constexpr FileFault kFileFaults[] = {FileFault::kCorrupt, FileFault::kRead,
                                             FileFault::kWrite,   FileFault::kShortWrite,
                                             FileFault::kNoSpace, FileFault::kSlow};
+
+/// What may come of it; none: nothing goes wrong.
+std::set<Code> CodesOf(FileFault fault);
 
 /// Threads: any.
 class FaultyFile final : public sys::ScratchFile {

@@ -10,6 +10,10 @@ namespace weir::test {
 /// Spill threads keep one megabyte free, so that small budgets are not all reserve.
 inline constexpr mem::PoolOptions kSmallReserve = {.reserve_bytes = 1 << 20};
 
+/// Bytes that tell this page from others; the first half compresses.
+void FillPage(uint8_t* data, int64_t bytes, uint64_t id);
+bool HoldsPage(Bytes bytes, uint64_t id);
+
 /// Its error, when told to fail, is kUnavailable "the device is gone".
 class SpillingPool {
  public:

@@ -38,6 +38,7 @@ extern "C" int pthread_create(pthread_t* thread, const pthread_attr_t* attribute
 namespace weir::hydrate {
 namespace {
 
+using test::CodesOf;
 using test::FileFault;
 
 constexpr int64_t kLeastInjected = 100;
@@ -148,16 +149,6 @@ class FaultTest : public testing::Test {
   test::KeptTable lineitem_;
   std::vector<Index::Digest> want_;
 };
-
-std::set<Code> CodesOf(FileFault fault) {
-  switch (fault) {
-    case FileFault::kCorrupt: return {Code::kCorrupt};
-    case FileFault::kNoSpace: return {Code::kExhausted};
-    case FileFault::kNone:
-    case FileFault::kSlow: return {};
-    default: return {Code::kUnavailable};
-  }
-}
 
 // Goal:   a build that meets a broken spill file fails with the right code and leaves nothing, or
 //         does not mind; never are rows wrong; and once the file is mended, builds work.

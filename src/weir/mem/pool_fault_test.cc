@@ -2,37 +2,24 @@
 // (docs/decisions/hydration-rules.md).
 #include <cmath>
 #include <condition_variable>
-#include <cstring>
 #include <random>
 #include <set>
 #include <thread>
 
 #include "tests/support/faulty_pool.h"
+#include "tests/support/pool.h"
 #include "tests/support/seeds.h"
 #include "weir/mem/block_allocator.h"
 
 namespace weir::mem {
 namespace {
 
+using test::CodesOf;
 using test::FileFault;
+using test::FillPage;
+using test::HoldsPage;
 
 constexpr int64_t kLeastInjected = 100;
-
-// Bytes that tell this page from others; the first half compresses.
-void FillPage(uint8_t* data, int64_t bytes, uint64_t id) {
-  std::mt19937_64 rng(id);
-  std::memset(data, static_cast<int>(id), static_cast<size_t>(bytes));
-  for (int64_t at = bytes / 2; at + 8 <= bytes; at += 8) {
-    const uint64_t word = rng();
-    std::memcpy(data + at, &word, sizeof word);
-  }
-}
-
-bool HoldsPage(Bytes bytes, uint64_t id) {
-  std::vector<uint8_t> want(bytes.size());
-  FillPage(want.data(), std::ssize(want), id);
-  return std::memcmp(want.data(), bytes.data(), bytes.size()) == 0;
-}
 
 Result<Page> NewPage(Pool& pool, uint64_t id, int64_t bytes, int depth = 0) {
   WEIR_TRY(OpenPage open, pool.New(bytes));
@@ -102,16 +89,6 @@ class RandomWork {
   std::vector<std::pair<uint64_t, Page>> pages_;
   int64_t failures_ = 0;
 };
-
-std::set<Code> CodesOf(FileFault fault) {
-  switch (fault) {
-    case FileFault::kCorrupt: return {Code::kCorrupt};
-    case FileFault::kNoSpace: return {Code::kExhausted};
-    case FileFault::kNone:
-    case FileFault::kSlow: return {};
-    default: return {Code::kUnavailable};
-  }
-}
 
 // Goal:   a spill file that breaks in any way, at any moment, costs an error and nothing else.
 // Method: random work of three threads while about one call in four fails; every byte read is

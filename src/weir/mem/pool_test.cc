@@ -1,6 +1,5 @@
 #include "weir/mem/pool.h"
 
-#include <cstring>
 #include <random>
 #include <thread>
 
@@ -11,21 +10,8 @@
 namespace weir::mem {
 namespace {
 
-// Bytes that tell this page from others; the first half compresses.
-void FillPage(uint8_t* data, int64_t bytes, uint64_t id) {
-  std::mt19937_64 rng(id);
-  std::memset(data, static_cast<int>(id), static_cast<size_t>(bytes));
-  for (int64_t at = bytes / 2; at + 8 <= bytes; at += 8) {
-    const uint64_t word = rng();
-    std::memcpy(data + at, &word, sizeof word);
-  }
-}
-
-bool HoldsPage(Bytes bytes, uint64_t id) {
-  std::vector<uint8_t> want(bytes.size());
-  FillPage(want.data(), std::ssize(want), id);
-  return std::memcmp(want.data(), bytes.data(), bytes.size()) == 0;
-}
+using test::FillPage;
+using test::HoldsPage;
 
 // Charged for what is known of pages, in budgets of a few frames; less than one more would take.
 constexpr int64_t kStates = 100 * Pool::kStateBytes;
