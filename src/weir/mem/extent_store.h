@@ -5,17 +5,18 @@
 #include <memory>
 #include <mutex>
 #include <span>
-#include <vector>
 
 #include "weir/mem/extent_tier.h"
+#include "weir/mem/free_runs_internal.h"
 #include "weir/sys/accounting.h"
 #include "weir/sys/scratch_file.h"
 
 namespace weir::mem {
 
 /// Extents are taken from the front of segments to their end, so that what is written together lies
-/// together; a segment is used again when the last extent in it is free. Disk blocks are reserved
-/// with a segment: a full disk is found out before any bytes are handed over to it.
+/// together; a segment is used again when the last extent in it is free. An extent that is larger
+/// gets neighbouring segments, as one. Disk blocks are reserved with a segment: a full disk is
+/// found out before any bytes are handed over to it.
 ///
 /// Threads: any.
 class ExtentStore {
@@ -59,6 +60,7 @@ class ExtentStore {
   };
 
   Status Open(int64_t bytes);
+  Status Extend(int64_t segments);
   void Recycle(int64_t offset);
 
   const std::unique_ptr<sys::ScratchFile> file_;
@@ -67,9 +69,9 @@ class ExtentStore {
   std::mutex mutex_;  // Guards all below.
   int64_t file_bytes_ = 0;
   int64_t used_bytes_ = 0;
-  std::map<int64_t, Segment> segments_;  // By offset.
-  std::vector<int64_t> empty_;           // Offsets of segments of kSegmentBytes without extents.
-  int64_t open_ = -1;                    // The segment being filled.
+  std::map<int64_t, Segment> segments_;  // By offset, but for those without extents.
+  FreeRuns empty_;                       // Numbers of those, in the order of the file.
+  int64_t open_ = -1;                    // The segment being filled; -1: none.
 };
 
 }  // namespace weir::mem

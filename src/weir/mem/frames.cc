@@ -75,17 +75,8 @@ uint8_t* Frames::TakeWarm(SizeClass& in) {
 // Null: the addresses are used up.
 uint8_t* Frames::TakeCold(SizeClass& in, int64_t frames) {
   const std::lock_guard lock(in.mutex);
-  if (frames == 1 && !in.cold.empty()) {
-    uint8_t* frame = in.cold.back();
-    in.cold.pop_back();
-    return frame;
-  }
-  for (auto chain = in.cold_chains.begin(); chain != in.cold_chains.end(); ++chain) {
-    if (chain->second < frames) continue;
-    const auto [first, count] = *chain;
-    in.cold_chains.erase(chain);
-    if (count > frames) in.cold_chains.emplace(first + frames, count - frames);
-    return Aligned(in.base) + first * in.frame_bytes;
+  if (const auto cold = in.cold.Take(frames); cold.has_value()) {
+    return Aligned(in.base) + *cold * in.frame_bytes;
   }
   if ((in.used_frames + frames) * in.frame_bytes > reserve_bytes_) return nullptr;
   uint8_t* frame = Aligned(in.base) + in.used_frames * in.frame_bytes;
@@ -169,9 +160,12 @@ void Frames::FreeChain(uint8_t* frame, int64_t bytes) {
   budget_.Release(size);
   ++releases_;
   --out_;
-  SizeClass& in = classes_.back();
+  AddCold(classes_.back(), frame, size / kMostBytes);
+}
+
+void Frames::AddCold(SizeClass& in, const uint8_t* frame, int64_t frames) {
   const std::lock_guard lock(in.mutex);
-  in.cold_chains.emplace((frame - Aligned(in.base)) / kMostBytes, size / kMostBytes);
+  in.cold.Add((frame - Aligned(in.base)) / in.frame_bytes, frames);
 }
 
 bool Frames::ReleaseOne(SizeClass& in) {
@@ -181,8 +175,7 @@ bool Frames::ReleaseOne(SizeClass& in) {
   warm_bytes_ -= in.frame_bytes;
   budget_.Release(in.frame_bytes);
   ++releases_;
-  const std::lock_guard lock(in.mutex);
-  in.cold.push_back(frame);
+  AddCold(in, frame, 1);
   return true;
 }
 

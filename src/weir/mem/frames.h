@@ -3,11 +3,11 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
-#include <map>
 #include <mutex>
 #include <vector>
 
 #include "weir/mem/budget.h"
+#include "weir/mem/free_runs_internal.h"
 
 namespace weir::mem {
 
@@ -71,8 +71,7 @@ class Frames {
     mutable std::mutex mutex;
     int64_t used_frames = 0;         // Frames ever handed out: the rest was never touched.
     std::vector<uint8_t*> warm;      // The last one freed is the first to go out again.
-    std::vector<uint8_t*> cold;      // Free, memory given back.
-    std::map<int64_t, int64_t> cold_chains;  // Largest class: first frame -> frames, given back.
+    FreeRuns cold;                   // Numbers of frames that are free, memory given back.
   };
 
   static int ClassOf(int64_t bytes);
@@ -80,6 +79,7 @@ class Frames {
   uint8_t* TakeWarm(SizeClass& in);
   uint8_t* TakeCold(SizeClass& in, int64_t frames);
   Result<uint8_t*> AllocateChain(int64_t bytes);
+  void AddCold(SizeClass& in, const uint8_t* frame, int64_t frames);
   void FreeChain(uint8_t* frame, int64_t bytes);
   bool ReleaseOne(SizeClass& in);
 
