@@ -46,6 +46,11 @@ class ExtentStore {
     const sys::ActivityScope activity(sys::Activity::kIo);
     return tier_ != nullptr ? tier_->Read(extent, to) : file_->Read(extent.offset, to);
   }
+  /// Of memory that stored forms fill: ExtentTier::GiveUp() and Shrink().
+  Result<int64_t> GiveUpMemory(int64_t bytes) {
+    return tier_ != nullptr ? tier_->GiveUp(bytes) : Result<int64_t>(0);
+  }
+  Status ShrinkMemory() { return tier_ != nullptr ? tier_->Shrink() : Ok(); }
   /// Whether stored forms fill memory first.
   bool keeps_in_memory() const { return tier_ != nullptr; }
   int64_t unreclaimed_bytes() const { return file_->unreclaimed_bytes(); }
