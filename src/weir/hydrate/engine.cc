@@ -105,7 +105,7 @@ Status Engine::SetPoolRssTarget(int64_t bytes) {
   const std::lock_guard lock(mutex_);
   options_.pool_rss_target_bytes = bytes;
   SetLimits();
-  return Ok();
+  return pool_->Shrink();
 }
 
 void Engine::SetLimits() {

@@ -16,24 +16,32 @@ int64_t ExtentStore::RoundUp(int64_t bytes) {
   return (bytes + sys::kScratchBlock - 1) / sys::kScratchBlock * sys::kScratchBlock;
 }
 
-// Opens a segment with room for `bytes`: an empty one, or a new one at the end of the file.
+// Opens a segment with room for `bytes`.
 Status ExtentStore::Open(int64_t bytes) {
-  if (bytes <= kSegmentBytes && !empty_.empty()) {
-    open_ = empty_.back();
-    empty_.pop_back();
-    return Ok();
+  const int64_t segments = (bytes + kSegmentBytes - 1) / kSegmentBytes;
+  auto first = empty_.Take(segments);
+  if (!first.has_value()) {
+    WEIR_DO(Extend(segments));
+    first = empty_.Take(segments);
   }
-  const int64_t size = (bytes + kSegmentBytes - 1) / kSegmentBytes * kSegmentBytes;
-  if (file_bytes_ + size > limit_bytes_) {
+  open_ = *first * kSegmentBytes;
+  segments_[open_].bytes = segments * kSegmentBytes;
+  return Ok();
+}
+
+// Makes the file end with that many empty segments.
+Status ExtentStore::Extend(int64_t segments) {
+  const int64_t end = file_bytes_ / kSegmentBytes;
+  const int64_t more = segments - empty_.CountBefore(end);
+  if (file_bytes_ + more * kSegmentBytes > limit_bytes_) {
     return Fail(Code::kExhausted,
                 "the spill file has reached its limit of {} ({} in use); raise --spill-limit or "
                 "--memory",
                 FormatBytes(limit_bytes_), FormatBytes(used_bytes_));
   }
-  WEIR_DO(file_->Reserve(file_bytes_, size));
-  open_ = file_bytes_;
-  segments_[open_].bytes = size;
-  file_bytes_ += size;
+  WEIR_DO(file_->Reserve(file_bytes_, more * kSegmentBytes));
+  empty_.Add(end, more);
+  file_bytes_ += more * kSegmentBytes;
   return Ok();
 }
 
@@ -42,9 +50,11 @@ Result<Extent> ExtentStore::Allocate(int64_t bytes) {
   const std::lock_guard lock(mutex_);
   const bool fits = open_ >= 0 && segments_[open_].filled + bytes <= segments_[open_].bytes;
   if (!fits) {
-    const int64_t before = open_;
+    if (open_ >= 0 && segments_[open_].live == 0) {
+      Recycle(open_);
+      open_ = -1;
+    }
     WEIR_DO(Open(bytes));
-    if (before >= 0 && segments_[before].live == 0) Recycle(before);
   }
   Segment& segment = segments_[open_];
   const Extent extent{open_ + segment.filled, bytes};
@@ -71,13 +81,11 @@ void ExtentStore::Free(Extent extent) {
   }
 }
 
-// A segment without extents is to be used again; one larger than usual goes on as usual ones.
+// A segment without extents is to be used again.
 void ExtentStore::Recycle(int64_t offset) {
-  const int64_t end = offset + segments_[offset].bytes;
-  for (; offset < end; offset += kSegmentBytes) {
-    segments_[offset] = {.bytes = kSegmentBytes, .filled = 0, .live = 0};
-    empty_.push_back(offset);
-  }
+  const auto segment = segments_.find(offset);
+  empty_.Add(offset / kSegmentBytes, segment->second.bytes / kSegmentBytes);
+  segments_.erase(segment);
 }
 
 }  // namespace weir::mem

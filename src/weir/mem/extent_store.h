@@ -5,17 +5,18 @@
 #include <memory>
 #include <mutex>
 #include <span>
-#include <vector>
 
 #include "weir/mem/extent_tier.h"
+#include "weir/mem/free_runs_internal.h"
 #include "weir/sys/accounting.h"
 #include "weir/sys/scratch_file.h"
 
 namespace weir::mem {
 
 /// Extents are taken from the front of segments to their end, so that what is written together lies
-/// together; a segment is used again when the last extent in it is free. Disk blocks are reserved
-/// with a segment: a full disk is found out before any bytes are handed over to it.
+/// together; a segment is used again when the last extent in it is free. An extent that is larger
+/// gets neighbouring segments, as one. Disk blocks are reserved with a segment: a full disk is
+/// found out before any bytes are handed over to it.
 ///
 /// Threads: any.
 class ExtentStore {
@@ -45,6 +46,11 @@ class ExtentStore {
     const sys::ActivityScope activity(sys::Activity::kIo);
     return tier_ != nullptr ? tier_->Read(extent, to) : file_->Read(extent.offset, to);
   }
+  /// Of memory that stored forms fill: ExtentTier::GiveUp() and Shrink().
+  Result<int64_t> GiveUpMemory(int64_t bytes) {
+    return tier_ != nullptr ? tier_->GiveUp(bytes) : Result<int64_t>(0);
+  }
+  Status ShrinkMemory() { return tier_ != nullptr ? tier_->Shrink() : Ok(); }
   /// Whether stored forms fill memory first.
   bool keeps_in_memory() const { return tier_ != nullptr; }
   int64_t unreclaimed_bytes() const { return file_->unreclaimed_bytes(); }
@@ -59,6 +65,7 @@ class ExtentStore {
   };
 
   Status Open(int64_t bytes);
+  Status Extend(int64_t segments);
   void Recycle(int64_t offset);
 
   const std::unique_ptr<sys::ScratchFile> file_;
@@ -67,9 +74,9 @@ class ExtentStore {
   std::mutex mutex_;  // Guards all below.
   int64_t file_bytes_ = 0;
   int64_t used_bytes_ = 0;
-  std::map<int64_t, Segment> segments_;  // By offset.
-  std::vector<int64_t> empty_;           // Offsets of segments of kSegmentBytes without extents.
-  int64_t open_ = -1;                    // The segment being filled.
+  std::map<int64_t, Segment> segments_;  // By offset, but for those without extents.
+  FreeRuns empty_;                       // Numbers of those, in the order of the file.
+  int64_t open_ = -1;                    // The segment being filled; -1: none.
 };
 
 }  // namespace weir::mem

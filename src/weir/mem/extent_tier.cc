@@ -1,10 +1,22 @@
 #include "weir/mem/extent_tier.h"
 
+#include <sys/mman.h>
+
 #include <cstring>
 
 #include "weir/base/assert.h"
 
 namespace weir::mem {
+namespace {
+
+constexpr int64_t kAddresses = int64_t{1} << 40;
+
+}  // namespace
+
+ExtentTier::ExtentTier(sys::ScratchFile& file, Budget& budget) : file_(file), budget_(budget) {
+  int64_t bytes = kAddresses;  // Fewer where the kernel refuses: what finds none goes to the file.
+  while (bytes > 0 && !range_.Reserve(bytes, sys::kScratchBlock, MADV_NOHUGEPAGE)) bytes /= 4;
+}
 
 ExtentTier::~ExtentTier() { WEIR_ASSERT(held_.empty()); }
 
@@ -27,40 +39,56 @@ Status ExtentTier::Take(int64_t offset, Bytes piece) {
     }
     WEIR_DO(LetOldestGo(lock));
   }
-  auto* const copy = static_cast<uint8_t*>(
-      std::aligned_alloc(static_cast<size_t>(sys::kScratchBlock), piece.size()));
-  WEIR_ASSERT(copy != nullptr);
+  uint8_t* const copy = range_.Take(size / sys::kScratchBlock);
+  if (copy == nullptr) {
+    budget_.Release(size);
+    lock.unlock();
+    return file_.Write(offset, {&piece, 1});
+  }
   std::memcpy(copy, piece.data(), piece.size());
-  held_[offset] = {std::unique_ptr<uint8_t, Released>(copy), size, false};
-  order_.push_back(offset);
+  held_[offset] = {copy, size, false, order_.insert(order_.end(), offset)};
   return Ok();
+}
+
+// A piece that is neither leaving nor in order_ any more; returns the one after it.
+std::map<int64_t, ExtentTier::Held>::iterator ExtentTier::Forget(
+    std::map<int64_t, Held>::iterator held) {
+  const Held& piece = held->second;
+  AddressRange::GiveBack(piece.bytes, piece.size);
+  range_.Free(piece.bytes, piece.size / sys::kScratchBlock);
+  budget_.Release(piece.size);
+  return held_.erase(held);
 }
 
 // The oldest piece and those that follow it in the file, as many as one write takes; they are no
 // longer in order_.
 std::vector<int64_t> ExtentTier::OldestRun() {
   constexpr size_t kMostPieces = 64;
+  constexpr int64_t kEnoughBytes = 1 << 20;  // For the device to run at its full rate.
   std::vector<int64_t> run;
-  while (!order_.empty() && run.size() < kMostPieces) {
-    const auto found = held_.find(order_.front());
-    const bool gone = found == held_.end() || found->second.leaving;
-    if (!gone && !run.empty() && run.back() + held_[run.back()].size != found->first) break;
+  int64_t bytes = 0;
+  while (!order_.empty() && run.size() < kMostPieces && bytes < kEnoughBytes) {
+    const int64_t offset = order_.front();
+    if (!run.empty() && run.back() + held_[run.back()].size != offset) break;
     order_.pop_front();
-    if (gone) continue;
-    found->second.leaving = true;
-    run.push_back(found->first);
+    Held& held = held_[offset];
+    held.leaving = true;
+    bytes += held.size;
+    run.push_back(offset);
   }
   return run;
 }
 
-// Lets the lock go meanwhile.
-Status ExtentTier::LetOldestGo(Lock& lock) {
+// Lets the lock go meanwhile. Returns the bytes uncharged; 0: none was left.
+Result<int64_t> ExtentTier::LetOldestGo(Lock& lock) {
   const std::vector<int64_t> run = OldestRun();
-  if (run.empty()) return Ok();
+  if (run.empty()) return 0;
   std::vector<Bytes> pieces;
+  int64_t uncharged = 0;
   for (const int64_t offset : run) {
     const Held& held = held_[offset];
-    pieces.emplace_back(held.bytes.get(), static_cast<size_t>(held.size));
+    pieces.emplace_back(held.bytes, static_cast<size_t>(held.size));
+    uncharged += held.size;
   }
   lock.unlock();
   Status written = file_.Write(run.front(), pieces);
@@ -68,15 +96,34 @@ Status ExtentTier::LetOldestGo(Lock& lock) {
   for (auto offset = run.rbegin(); offset != run.rend(); ++offset) {
     const auto held = held_.find(*offset);
     if (written.ok()) {
-      budget_.Release(held->second.size);
-      held_.erase(held);
+      Forget(held);
     } else {
       held->second.leaving = false;
-      order_.push_front(*offset);
+      held->second.place = order_.insert(order_.begin(), *offset);
     }
   }
   left_.notify_all();
-  return written;
+  if (!written.ok()) return std::move(written).error();
+  return uncharged;
+}
+
+Result<int64_t> ExtentTier::GiveUp(int64_t bytes) {
+  int64_t given = 0;
+  Lock lock(mutex_);
+  while (given < bytes) {
+    WEIR_TRY(const int64_t more, LetOldestGo(lock));
+    if (more == 0) break;
+    given += more;
+  }
+  return given;
+}
+
+Status ExtentTier::Shrink() {
+  while (budget_.free_bytes() < 0) {
+    WEIR_TRY(const int64_t given, GiveUp(-budget_.free_bytes()));
+    if (given == 0) break;
+  }
+  return Ok();
 }
 
 Status ExtentTier::Read(Extent extent, std::span<uint8_t> to) {
@@ -85,7 +132,7 @@ Status ExtentTier::Read(Extent extent, std::span<uint8_t> to) {
     const auto held = held_.find(extent.offset);
     if (held != held_.end()) {
       WEIR_ASSERT(std::ssize(to) <= held->second.size);
-      std::memcpy(to.data(), held->second.bytes.get(), to.size());
+      std::memcpy(to.data(), held->second.bytes, to.size());
       return Ok();
     }
   }
@@ -101,8 +148,8 @@ void ExtentTier::Free(Extent extent) {
       at = held_.lower_bound(extent.offset);
       continue;
     }
-    budget_.Release(at->second.size);
-    at = held_.erase(at);
+    order_.erase(at->second.place);
+    at = Forget(at);
   }
 }
 

@@ -1,14 +1,13 @@
 #pragma once
 // ExtentTier: what was written last stays in memory, as it is stored, while a budget allows.
 #include <condition_variable>
-#include <cstdlib>
-#include <deque>
+#include <list>
 #include <map>
-#include <memory>
 #include <mutex>
 #include <span>
 #include <vector>
 
+#include "weir/mem/address_range_internal.h"
 #include "weir/mem/budget.h"
 #include "weir/sys/scratch_file.h"
 
@@ -26,7 +25,7 @@ struct Extent {
 /// Threads: any. Outlives nothing that it holds: all was freed before it goes.
 class ExtentTier {
  public:
-  ExtentTier(sys::ScratchFile& file, Budget& budget) : file_(file), budget_(budget) {}
+  ExtentTier(sys::ScratchFile& file, Budget& budget);
   ~ExtentTier();  ///< Aborts when pieces are still held.
   ExtentTier(const ExtentTier&) = delete;
   ExtentTier& operator=(const ExtentTier&) = delete;
@@ -37,30 +36,35 @@ class ExtentTier {
   Status Read(Extent extent, std::span<uint8_t> to);
   /// Drops what it holds of the extent: whole pieces. Waits for those on their way to the file.
   void Free(Extent extent);
+  /// Lets the oldest go to the file until `bytes` are uncharged or none is left; returns the bytes
+  /// uncharged. Errors: of sys::ScratchFile::Write.
+  Result<int64_t> GiveUp(int64_t bytes);
+  /// The same until the budget is obeyed, after its limit was lowered.
+  Status Shrink();
 
   int64_t held_bytes() const { return budget_.used_bytes(); }
 
  private:
-  struct Released {
-    void operator()(uint8_t* bytes) const { std::free(bytes); }
-  };
   struct Held {
-    std::unique_ptr<uint8_t, Released> bytes;  // Aligned as the file wants it.
+    uint8_t* bytes = nullptr;  // Of range_.
     int64_t size = 0;
     bool leaving = false;  // Being written: it may neither go nor be written again.
+    std::list<int64_t>::iterator place;  // In order_, unless it is leaving.
   };
   using Lock = std::unique_lock<std::mutex>;
 
   Status Take(int64_t offset, Bytes piece);
-  Status LetOldestGo(Lock& lock);
+  Result<int64_t> LetOldestGo(Lock& lock);
+  std::map<int64_t, Held>::iterator Forget(std::map<int64_t, Held>::iterator held);
   std::vector<int64_t> OldestRun();
 
   sys::ScratchFile& file_;
   Budget& budget_;
   std::mutex mutex_;  // Guards all below.
   std::condition_variable left_;
+  AddressRange range_;            // In blocks, aligned as the file wants it.
   std::map<int64_t, Held> held_;  // By offset.
-  std::deque<int64_t> order_;     // The oldest first; some are gone already.
+  std::list<int64_t> order_;      // The oldest first, but for those that are leaving.
 };
 
 }  // namespace weir::mem

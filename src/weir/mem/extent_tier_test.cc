@@ -6,6 +6,7 @@
 
 #include "tests/support/folder.h"
 #include "tests/support/seeds.h"
+#include "weir/sys/process.h"
 
 namespace weir::mem {
 namespace {
@@ -96,6 +97,44 @@ TEST_F(ExtentTierTest, AFailedWriteLosesNothing) {
   EXPECT_TRUE(IsInFile(0, 3, 1));
   EXPECT_TRUE(Holds(3, 2, 2));
   tier_.Free({0, 5 * kBlock});
+}
+
+TEST_F(ExtentTierTest, GivesUpTheOldestAndObeysALoweredLimit) {
+  for (int64_t at = 0; at < 4; ++at) ASSERT_TRUE(Write(10 * at, 1, static_cast<uint8_t>(at)).ok());
+  EXPECT_EQ(tier_.GiveUp(1).value(), kBlock);
+  EXPECT_TRUE(IsInFile(0, 1, 0));
+  EXPECT_FALSE(IsInFile(10, 1, 1));
+  budget_.SetLimit(kBlock);
+  ASSERT_TRUE(tier_.Shrink().ok());
+  EXPECT_EQ(tier_.held_bytes(), kBlock);
+  EXPECT_TRUE(IsInFile(20, 1, 2));
+  EXPECT_FALSE(IsInFile(30, 1, 3));
+  file_.Fail(sys::FailingScratchFile::Step::kWrite, 0, 1);
+  EXPECT_EQ(tier_.GiveUp(kBlock).error().code, Code::kUnavailable);
+  EXPECT_EQ(tier_.GiveUp(100 * kBlock).value(), kBlock);
+  EXPECT_EQ(tier_.GiveUp(kBlock).value(), 0);
+  for (int64_t at = 0; at < 4; ++at) EXPECT_TRUE(Holds(10 * at, 1, static_cast<uint8_t>(at)));
+  tier_.Free({0, 100 * kBlock});
+}
+
+// What comes and goes leaves no memory behind.
+TEST_F(ExtentTierTest, MemoryGrowsByWhatIsHeldOnly) {
+  budget_.SetLimit(64 << 20);
+  const int64_t before = sys::ReadProcessUsage().anonymous_bytes;
+  std::mt19937_64 rng(1);
+  constexpr int64_t kPieces = 512;
+  std::array<int64_t, kPieces> blocks{};
+  for (int round = 0; round < 20'000; ++round) {
+    const auto place = static_cast<int64_t>(rng() % kPieces);
+    int64_t& held = blocks[static_cast<size_t>(place)];
+    if (held > 0) tier_.Free({place * 64 * kBlock, held * kBlock});
+    held = held > 0 ? 0 : 1 + static_cast<int64_t>(rng() % 32);
+    if (held == 0) continue;
+    ASSERT_TRUE(Write(place * 64, held, 1).ok());
+  }
+  const int64_t grown = sys::ReadProcessUsage().anonymous_bytes - before;
+  EXPECT_LE(grown, tier_.held_bytes() + (8 << 20));
+  tier_.Free({0, kPieces * 64 * kBlock});
 }
 
 // Goal:   owners find what they wrote last, whatever others do meanwhile.

@@ -13,22 +13,6 @@ namespace {
 
 constexpr int64_t kHugeBytes = 2 << 20;
 
-uint8_t* Reserve(int64_t bytes) {
-  void* base = mmap(nullptr, static_cast<size_t>(bytes + kHugeBytes), PROT_READ | PROT_WRITE,
-                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  WEIR_ASSERT(base != MAP_FAILED);
-  return static_cast<uint8_t*>(base);
-}
-
-uint8_t* Aligned(uint8_t* base) {
-  const auto address = reinterpret_cast<uintptr_t>(base);
-  return base + (-address & (kHugeBytes - 1));
-}
-
-void GiveBack(uint8_t* memory, int64_t bytes) {
-  WEIR_ASSERT(madvise(memory, static_cast<size_t>(bytes), MADV_DONTNEED) == 0);
-}
-
 }  // namespace
 
 Frames::Frames(Budget& budget, int64_t reserve_bytes, FrameSource source)
@@ -36,22 +20,43 @@ Frames::Frames(Budget& budget, int64_t reserve_bytes, FrameSource source)
       reserve_bytes_(source == FrameSource::kHeap ? 0 : reserve_bytes),
       source_(source) {
   for (int at = 0; at < kClassCount; ++at) {
-    SizeClass& each = classes_[static_cast<size_t>(at)];
-    each.frame_bytes = kLeastBytes << at;
-    each.base = Reserve(reserve_bytes_);
-    const bool huge = each.frame_bytes >= kHugeBytes;
-    // Advice only: without huge pages frames work all the same.
-    (void)madvise(Aligned(each.base), static_cast<size_t>(reserve_bytes_),
-                  huge ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
+    classes_[static_cast<size_t>(at)].frame_bytes = kLeastBytes << at;
   }
+  if (source == FrameSource::kReserved) ReserveWhatThereIs();
 }
 
 Frames::~Frames() {
   WEIR_ASSERT(out_.load() == 0);
   budget_.Release(warm_bytes_.load());
+}
+
+void Frames::ReserveWhatThereIs() {
+  int64_t bytes = reserve_bytes_;
+  if (ReserveEach(bytes)) return;
+  do {
+    bytes /= 2;
+  } while (bytes > kMostBytes && !ReserveEach(bytes));
+  ReserveEach(bytes / 2);  // Threads and files need addresses too.
+}
+
+// For every size, or for none.
+bool Frames::ReserveEach(int64_t bytes) {
+  reserved_bytes_ = bytes;
   for (SizeClass& each : classes_) {
-    munmap(each.base, static_cast<size_t>(reserve_bytes_ + kHugeBytes));
+    const int advice = each.frame_bytes >= kHugeBytes ? MADV_HUGEPAGE : MADV_NOHUGEPAGE;
+    if (each.range.Reserve(bytes, each.frame_bytes, advice)) continue;
+    for (SizeClass& other : classes_) other.range.Unreserve();
+    reserved_bytes_ = 0;
+    return false;
   }
+  return true;
+}
+
+Error Frames::NoAddresses(int64_t bytes) const {
+  return Fail(Code::kExhausted,
+              "no addresses are left for {} in one piece ({} of {} could be reserved); raise "
+              "ulimit -v, or vm.overcommit_ratio where vm.overcommit_memory is 2",
+              FormatBytes(bytes), FormatBytes(reserved_bytes_), FormatBytes(reserve_bytes_));
 }
 
 int Frames::ClassOf(int64_t bytes) {
@@ -72,25 +77,10 @@ uint8_t* Frames::TakeWarm(SizeClass& in) {
   return frame;
 }
 
-// Null: the addresses are used up.
+// Null: the addresses are used up, or the kernel refuses memory.
 uint8_t* Frames::TakeCold(SizeClass& in, int64_t frames) {
   const std::lock_guard lock(in.mutex);
-  if (frames == 1 && !in.cold.empty()) {
-    uint8_t* frame = in.cold.back();
-    in.cold.pop_back();
-    return frame;
-  }
-  for (auto chain = in.cold_chains.begin(); chain != in.cold_chains.end(); ++chain) {
-    if (chain->second < frames) continue;
-    const auto [first, count] = *chain;
-    in.cold_chains.erase(chain);
-    if (count > frames) in.cold_chains.emplace(first + frames, count - frames);
-    return Aligned(in.base) + first * in.frame_bytes;
-  }
-  if ((in.used_frames + frames) * in.frame_bytes > reserve_bytes_) return nullptr;
-  uint8_t* frame = Aligned(in.base) + in.used_frames * in.frame_bytes;
-  in.used_frames += frames;
-  return frame;
+  return in.range.Take(frames);
 }
 
 Status Frames::Charge(int64_t bytes) {
@@ -123,8 +113,7 @@ Result<uint8_t*> Frames::Allocate(int64_t bytes) {
   uint8_t* frame = TakeCold(in, 1);
   if (frame == nullptr) {
     budget_.Release(in.frame_bytes);
-    return Fail(Code::kExhausted, "no addresses are left for frames of {}",
-                FormatBytes(in.frame_bytes));
+    return NoAddresses(in.frame_bytes);
   }
   // One call in place of a page fault for every 4 KiB; where the kernel has none, those.
   (void)madvise(frame, static_cast<size_t>(in.frame_bytes), MADV_POPULATE_WRITE);
@@ -156,7 +145,7 @@ Result<uint8_t*> Frames::AllocateChain(int64_t bytes) {
   uint8_t* frame = TakeCold(classes_.back(), size / kMostBytes);
   if (frame == nullptr) {
     budget_.Release(size);
-    return Fail(Code::kExhausted, "no addresses are left for {} in one piece", FormatBytes(size));
+    return NoAddresses(size);
   }
   ++fresh_frames_;
   ++out_;
@@ -165,24 +154,26 @@ Result<uint8_t*> Frames::AllocateChain(int64_t bytes) {
 
 void Frames::FreeChain(uint8_t* frame, int64_t bytes) {
   const int64_t size = FrameBytes(bytes);
-  GiveBack(frame, size);
+  AddressRange::GiveBack(frame, size);
   budget_.Release(size);
   ++releases_;
   --out_;
-  SizeClass& in = classes_.back();
+  AddCold(classes_.back(), frame, size / kMostBytes);
+}
+
+void Frames::AddCold(SizeClass& in, const uint8_t* frame, int64_t frames) {
   const std::lock_guard lock(in.mutex);
-  in.cold_chains.emplace((frame - Aligned(in.base)) / kMostBytes, size / kMostBytes);
+  in.range.Free(frame, frames);
 }
 
 bool Frames::ReleaseOne(SizeClass& in) {
   uint8_t* frame = TakeWarm(in);
   if (frame == nullptr) return false;
-  GiveBack(frame, in.frame_bytes);
+  AddressRange::GiveBack(frame, in.frame_bytes);
   warm_bytes_ -= in.frame_bytes;
   budget_.Release(in.frame_bytes);
   ++releases_;
-  const std::lock_guard lock(in.mutex);
-  in.cold.push_back(frame);
+  AddCold(in, frame, 1);
   return true;
 }
 

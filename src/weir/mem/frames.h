@@ -3,10 +3,10 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
-#include <map>
 #include <mutex>
 #include <vector>
 
+#include "weir/mem/address_range_internal.h"
 #include "weir/mem/budget.h"
 
 namespace weir::mem {
@@ -28,8 +28,7 @@ enum class FrameSource : uint8_t {
 /// size; when the budget refuses a frame, warm ones of other sizes go back to the kernel for it.
 /// More than 8 MiB is a chain of 8 MiB frames that lie one after another.
 ///
-/// Addresses come from one reserved range per size (MAP_NORESERVE); frames of 2 MiB and more ask
-/// for huge pages.
+/// Addresses come from one reserved range per size; frames of 2 MiB and more ask for huge pages.
 ///
 /// Alignment: the frame's size, at most 2 MiB. Threads: any.
 class Frames {
@@ -39,7 +38,7 @@ class Frames {
   static constexpr int kClassCount = 8;
 
   /// `reserve_bytes` of addresses are reserved per size: no more than that can be out at once.
-  /// Aborts when the kernel refuses the addresses.
+  /// Where the kernel refuses so many (ulimit -v), about half of what it has is for all sizes.
   Frames(Budget& budget, int64_t reserve_bytes, FrameSource source = FrameSource::kReserved);
   ~Frames();  ///< Aborts when frames are still out.
   Frames(const Frames&) = delete;
@@ -50,7 +49,7 @@ class Frames {
 
   /// A frame of FrameBytes(bytes), not zeroed.
   /// Errors: kExhausted from the budget when no warm frame can be given up for it, or when the
-  ///         addresses are used up.
+  ///         addresses are used up or the kernel refuses memory; it names what to raise then.
   Result<uint8_t*> Allocate(int64_t bytes);
   /// `bytes` is what the frame was asked for.
   void Free(uint8_t* frame, int64_t bytes);
@@ -67,24 +66,26 @@ class Frames {
  private:
   struct SizeClass {
     int64_t frame_bytes = 0;
-    uint8_t* base = nullptr;
     mutable std::mutex mutex;
-    int64_t used_frames = 0;         // Frames ever handed out: the rest was never touched.
-    std::vector<uint8_t*> warm;      // The last one freed is the first to go out again.
-    std::vector<uint8_t*> cold;      // Free, memory given back.
-    std::map<int64_t, int64_t> cold_chains;  // Largest class: first frame -> frames, given back.
+    AddressRange range;          // In it a frame is taken while it is out or warm.
+    std::vector<uint8_t*> warm;  // The last one freed is the first to go out again.
   };
 
   static int ClassOf(int64_t bytes);
+  void ReserveWhatThereIs();
+  bool ReserveEach(int64_t bytes);
+  Error NoAddresses(int64_t bytes) const;
   Result<uint8_t*> AllocateFromHeap(int64_t bytes);
   uint8_t* TakeWarm(SizeClass& in);
   uint8_t* TakeCold(SizeClass& in, int64_t frames);
   Result<uint8_t*> AllocateChain(int64_t bytes);
+  void AddCold(SizeClass& in, const uint8_t* frame, int64_t frames);
   void FreeChain(uint8_t* frame, int64_t bytes);
   bool ReleaseOne(SizeClass& in);
 
   Budget& budget_;
   const int64_t reserve_bytes_;
+  int64_t reserved_bytes_ = 0;  // Of addresses, per size.
   const FrameSource source_;
   std::array<SizeClass, kClassCount> classes_;
   std::atomic<int64_t> out_{0};

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "weir/base/assert.h"
+#include "weir/base/units.h"
 #include "weir/mem/codec_choice_internal.h"
 #include "weir/mem/page_state_internal.h"
 #include "weir/mem/pool_counts_internal.h"
@@ -190,10 +191,22 @@ int64_t Pool::Reclaim(int64_t bytes) {
   const int64_t warm = frames_.ReleaseWarm(bytes);
   if (warm >= bytes || !options_.spill) return warm;
   const sys::WaitScope waits(sys::Wait::kBudget);
-  const auto evicted = EvictOrAwait(bytes - warm);
-  if (!evicted.ok()) return warm;  // The pool's own users will meet the error.
-  frames_.ReleaseWarm(bytes - warm);
-  return warm + evicted.value();
+  // Stored forms are charged beside the pool: they go first where a budget above both is full.
+  const Budget& own = frames_.budget();
+  const bool is_above = own.limit_bytes() - own.used_bytes() > own.free_bytes();
+  int64_t given = is_above ? GiveUpStored(bytes - warm) : 0;
+  if (given == 0) {
+    auto evicted = EvictOrAwait(bytes - warm);
+    given = evicted.ok() ? evicted.value() : 0;  // The pool's own users will meet the error.
+    frames_.ReleaseWarm(bytes - warm);
+  }
+  if (given == 0 && !is_above) given = GiveUpStored(bytes - warm);
+  return warm + given;
+}
+
+int64_t Pool::GiveUpStored(int64_t bytes) {
+  const auto given = store_->GiveUpMemory(bytes);
+  return given.ok() ? given.value() : 0;  // As above.
 }
 
 int64_t Pool::RoomBytes() const {
@@ -203,14 +216,20 @@ int64_t Pool::RoomBytes() const {
 }
 
 Status Pool::Shrink() {
-  while (frames_.budget().free_bytes() < 0) {
-    const int64_t over = -frames_.budget().free_bytes();
-    if (frames_.ReleaseWarm(over) > 0) continue;
+  const auto over = [&] { return -frames_.budget().free_bytes(); };
+  if (over() > 0) frames_.ReleaseWarm(over());
+  if (store_ != nullptr) WEIR_DO(store_->ShrinkMemory());
+  for (int idle = 0; over() > 0 && idle < kMostIdleWaits;) {
+    if (frames_.ReleaseWarm(over()) > 0) continue;
     if (!options_.spill) break;
-    WEIR_TRY(const int64_t freed, Evict(over));
-    if (freed == 0) break;
+    WEIR_TRY(const int64_t freed, EvictOrAwait(over()));
+    if (freed > 0) continue;
+    WEIR_DO(WaitForRoom());
+    ++idle;
   }
-  return Ok();
+  if (over() <= 0) return Ok();
+  return Fail(Code::kExhausted, "{} more than memory budget '{}' allows are held by what cannot be "
+              "evicted", FormatBytes(over()), frames_.budget().name());
 }
 
 // ---- Life of a page.

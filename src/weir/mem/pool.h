@@ -161,11 +161,13 @@ class Pool final : public Reclaimer {
   /// Errors: of New().
   Result<Charge> ChargeBeside(int64_t bytes);
 
-  /// Warm frames first, then pages: for whoever else is charged to the pool's budget.
+  /// Warm frames first, then stored forms in memory, then pages: for whoever else is charged to the
+  /// pool's budget or one above it.
   int64_t Reclaim(int64_t bytes) override;
   /// What could be free if every page was evicted: an estimate, for choosing sizes by.
   int64_t RoomBytes() const;
-  /// Evicts until the budget is obeyed, after its limit was lowered.
+  /// Evicts until the budget is obeyed, after its limit was lowered, or that of stored forms.
+  /// Errors: kExhausted when all that can be evicted is not enough; of New().
   Status Shrink();
 
   PoolCounters counters() const;
@@ -216,6 +218,7 @@ class Pool final : public Reclaimer {
   Picked Pick(int64_t bytes, From from);
   Result<int64_t> Evict(int64_t bytes);
   Result<int64_t> EvictOrAwait(int64_t bytes);
+  int64_t GiveUpStored(int64_t bytes);
 
   // Between memory and the spill file.
   bool IsToCompress(const PageState& page) const;

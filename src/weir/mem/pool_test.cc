@@ -296,6 +296,51 @@ TEST_F(PoolTest, ALoweredLimitIsObeyed) {
   }
 }
 
+TEST_F(PoolTest, ALimitThatCannotBeObeyedIsSaid) {
+  Make(64 << 20, PoolOptions());
+  const Page page = NewPage(1, 8 << 20).value();
+  PageGuard pinned = page.Read().value();
+  budget_->SetLimit(12 << 20);  // Buffers, 8 MiB, are part of it.
+  EXPECT_EQ(pool_->Shrink().error().code, Code::kExhausted);
+  pinned.Drop();
+  EXPECT_TRUE(pool_->Shrink().ok());
+  EXPECT_LE(budget_->used_bytes(), 12 << 20);
+}
+
+// Stored forms in memory are given up when their own limit is lowered, and for others.
+TEST(PoolTier, StoredFormsGiveWay) {
+  const test::TempFolder folder;
+  Budget process("process", 40 << 20);
+  Budget own("pool", 8 << 20, &process);
+  Budget tier("tier", kUnlimited, &process);
+  Frames frames(own, int64_t{1} << 32);
+  auto store = std::make_unique<ExtentStore>(sys::OpenScratchFile(folder.path()).value(),
+                                             int64_t{1} << 32, &tier);
+  PoolOptions options;
+  options.spill_threads = 0;
+  const auto pool = Pool::Make(frames, std::move(store), options).value();
+  process.SetReclaimer(pool.get());
+  std::vector<Page> pages;
+  for (uint64_t id = 0; id < 24; ++id) {
+    OpenPage open = pool->New(1 << 20).value();
+    FillPage(open.data(), 1 << 20, id);
+    pages.push_back(pool->Seal(std::move(open), 1 << 20, 0));
+  }
+  EXPECT_GE(tier.used_bytes(), 20 << 20);
+  tier.SetLimit(15 << 20);
+  ASSERT_TRUE(pool->Shrink().ok());
+  EXPECT_LE(tier.used_bytes(), 15 << 20);
+  EXPECT_GT(tier.used_bytes(), 0);
+  ASSERT_TRUE(process.ChargeOrReclaim(33 << 20).ok());  // More than is free without the tier's.
+  EXPECT_LE(tier.used_bytes(), 7 << 20);
+  process.Release(33 << 20);
+  for (uint64_t id = 0; id < pages.size(); ++id) {
+    EXPECT_TRUE(HoldsPage(pages[id].Read().value().bytes(), id));
+  }
+  pages.clear();
+  process.SetReclaimer(nullptr);
+}
+
 // Buffers that are charged to the same budget get what pages took.
 TEST_F(PoolTest, PagesGiveWayToBlocks) {
   Make(32 << 20, PoolOptions());

@@ -9,7 +9,6 @@
 #include <cstring>
 #include <vector>
 
-#include "weir/base/assert.h"
 #include "weir/base/units.h"
 #include "weir/sys/scratch_file.h"
 
@@ -29,12 +28,11 @@ bool HasSwap() {
 
 class SwappedScratch final : public ScratchFile {
  public:
-  explicit SwappedScratch(int64_t most_bytes)
-      : most_bytes_(most_bytes), pagemap_(open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC)) {
-    void* const base = mmap(nullptr, static_cast<size_t>(most_bytes), PROT_READ | PROT_WRITE,
-                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    WEIR_ASSERT(base != MAP_FAILED);
-    base_ = static_cast<uint8_t*>(base);
+  // `base`: of `most_bytes` that are mapped without access.
+  SwappedScratch(void* base, int64_t most_bytes)
+      : most_bytes_(most_bytes),
+        pagemap_(open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC)),
+        base_(static_cast<uint8_t*>(base)) {
     (void)madvise(base_, static_cast<size_t>(most_bytes), MADV_NOHUGEPAGE);  // Whole pages leave.
   }
   ~SwappedScratch() override {
@@ -45,9 +43,16 @@ class SwappedScratch final : public ScratchFile {
   SwappedScratch& operator=(const SwappedScratch&) = delete;
 
   Status Reserve(int64_t offset, int64_t bytes) override {
-    if (offset + bytes <= most_bytes_) return Ok();
-    return Fail(Code::kExhausted, "memory to be swapped out has reached its limit of {}; raise "
-                "--spill-limit", FormatBytes(most_bytes_));
+    if (offset + bytes > most_bytes_) {
+      return Fail(Code::kExhausted, "memory to be swapped out has reached its limit of {}; raise "
+                  "--spill-limit", FormatBytes(most_bytes_));
+    }
+    if (mprotect(base_ + offset, static_cast<size_t>(bytes), PROT_READ | PROT_WRITE) == 0) {
+      return Ok();
+    }
+    return Fail(Code::kExhausted, "the kernel refuses {} more to be swapped out: {}; raise "
+                "vm.overcommit_ratio or spill to a file", FormatBytes(bytes),
+                std::strerror(errno));
   }
 
   Status Write(int64_t offset, std::span<const Bytes> pieces) override {
@@ -56,33 +61,46 @@ class SwappedScratch final : public ScratchFile {
       std::memcpy(to, piece.data(), piece.size());
       to += piece.size();
     }
-    unreclaimed_ += PageOut(offset, to - base_ - offset);
+    PageOut(offset, to - base_ - offset);
     return Ok();
   }
 
   Status Read(int64_t offset, std::span<uint8_t> to) override {
     std::memcpy(to.data(), base_ + offset, to.size());
-    (void)PageOut(offset, std::ssize(to));
+    PageOut(offset, std::ssize(to));
     return Ok();
   }
 
   int64_t unreclaimed_bytes() const override { return unreclaimed_.load(); }
 
  private:
-  // Asks for the pages to leave until none is here or asking does not help; returns the bytes of
-  // those that stay.
-  int64_t PageOut(int64_t offset, int64_t bytes) const {
+  using Present = std::vector<bool>;  // By page.
+
+  // Asks for the pages to leave until none is here or asking does not help, and notes which stay.
+  void PageOut(int64_t offset, int64_t bytes) {
     constexpr int kMostTries = 3;
-    int64_t here = bytes;
-    for (int tries = 0; here > 0 && tries < kMostTries; ++tries) {
+    Present here(static_cast<size_t>(bytes / kScratchBlock), true);
+    for (int tries = 0; tries < kMostTries; ++tries) {
       if (madvise(base_ + offset, static_cast<size_t>(bytes), MADV_PAGEOUT) != 0) break;
-      here = PresentBytes(offset, bytes);
+      here = PresentPages(offset, bytes);
+      if (std::find(here.begin(), here.end(), true) == here.end()) break;
     }
-    return here;
+    Note(offset, here);
+  }
+
+  // What was noted of these pages before no longer counts.
+  void Note(int64_t offset, const Present& here) {
+    const std::lock_guard lock(mutex_);
+    const auto first = static_cast<size_t>(offset / kScratchBlock);
+    if (stayed_.size() < first + here.size()) stayed_.resize(first + here.size());
+    const auto at = stayed_.begin() + static_cast<ptrdiff_t>(first);
+    const auto before = std::count(at, at + std::ssize(here), true);
+    std::copy(here.begin(), here.end(), at);
+    unreclaimed_ += kScratchBlock * (std::count(here.begin(), here.end(), true) - before);
   }
 
   // As the page tables have it: what is in the swap cache too has left.
-  int64_t PresentBytes(int64_t offset, int64_t bytes) const {
+  Present PresentPages(int64_t offset, int64_t bytes) const {
     constexpr uint64_t kPresent = uint64_t{1} << 63;
     const auto first = (reinterpret_cast<uintptr_t>(base_) + static_cast<uintptr_t>(offset)) /
                        static_cast<uintptr_t>(kScratchBlock);
@@ -90,17 +108,20 @@ class SwappedScratch final : public ScratchFile {
     const auto size = static_cast<ssize_t>(pages.size() * sizeof(uint64_t));
     if (pread(pagemap_, pages.data(), static_cast<size_t>(size),
               static_cast<off_t>(first * sizeof(uint64_t))) != size) {
-      return bytes;
+      return Present(pages.size(), true);
     }
-    return kScratchBlock * std::count_if(pages.begin(), pages.end(), [](uint64_t page) {
-             return (page & kPresent) != 0;
-           });
+    Present here(pages.size());
+    std::transform(pages.begin(), pages.end(), here.begin(),
+                   [](uint64_t page) { return (page & kPresent) != 0; });
+    return here;
   }
 
   const int64_t most_bytes_;
   const int pagemap_;
-  uint8_t* base_;
-  std::atomic<int64_t> unreclaimed_{0};
+  uint8_t* const base_;
+  std::mutex mutex_;
+  Present stayed_;  // Guarded by mutex_: of all written, as it was when last asked to leave.
+  std::atomic<int64_t> unreclaimed_{0};  // Of those, bytes.
 };
 
 }  // namespace
@@ -111,7 +132,14 @@ Result<std::unique_ptr<ScratchFile>> OpenSwappedScratch(int64_t most_bytes) {
                 "this machine has no swap, so that nothing could be swapped out; turn some on "
                 "(swapon) or spill to a file");
   }
-  return std::unique_ptr<ScratchFile>(std::make_unique<SwappedScratch>(most_bytes));
+  void* const base = mmap(nullptr, static_cast<size_t>(most_bytes), PROT_NONE,
+                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (base == MAP_FAILED) {
+    return Fail(Code::kExhausted,
+                "the kernel refuses addresses for {} to be swapped out: {}; lower --spill-limit or "
+                "raise ulimit -v", FormatBytes(most_bytes), std::strerror(errno));
+  }
+  return std::unique_ptr<ScratchFile>(std::make_unique<SwappedScratch>(base, most_bytes));
 }
 
 }  // namespace weir::sys
