@@ -27,14 +27,16 @@ struct CallCounts {
   std::atomic<bool> on{false};
   std::atomic<int64_t> large_allocations{0};  // malloc and its kind, of kLarge and more.
   std::atomic<int64_t> large_maps{0};         // mmap and mremap.
-  std::atomic<int64_t> large_advice{0};       // madvise.
+  std::atomic<int64_t> large_fills{0};        // madvise that fills memory in.
+  std::atomic<int64_t> large_advice{0};       // Other madvise.
   std::atomic<int64_t> opens{0};
   std::atomic<int64_t> unlinks{0};
 
   static constexpr size_t kLarge = 64 << 10;
 
   void Start() {
-    for (auto* count : {&large_allocations, &large_maps, &large_advice, &opens, &unlinks}) {
+    for (auto* count : {&large_allocations, &large_maps, &large_fills, &large_advice,
+                              &opens, &unlinks}) {
       *count = 0;
     }
     on = true;
@@ -95,7 +97,9 @@ void* mremap(void* block, size_t before, size_t bytes, int flags, ...) noexcept 
 }
 int madvise(void* at, size_t bytes, int advice) noexcept {
   static const auto real = weir::Real<decltype(&madvise)>("madvise");
-  weir::calls.Count(weir::calls.large_advice, bytes);
+  weir::calls.Count(advice == MADV_POPULATE_WRITE ? weir::calls.large_fills
+                                                  : weir::calls.large_advice,
+                    bytes);
   return real(at, bytes, advice);
 }
 int open(const char* path, int flags, ...) {
@@ -234,6 +238,7 @@ TEST_F(HydrationRule, D1MemoryIsAskedForOnce) {
   calls.Stop();
   EXPECT_EQ(calls.large_allocations, 0);
   EXPECT_EQ(calls.large_maps, 0);
+  EXPECT_EQ(calls.large_fills, 0);
   EXPECT_EQ(calls.large_advice, 0);
 }
 
