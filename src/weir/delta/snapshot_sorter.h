@@ -11,7 +11,7 @@
 namespace weir::delta {
 
 struct SnapshotOptions {
-  int64_t leaf_bytes = 128 << 10;    ///< Of a leaf's page.
+  int64_t leaf_bytes = 64 << 10;     ///< Of a leaf's page.
   int64_t staging_bytes = 64 << 10;  ///< Of the pages in which rows wait, one per range and lane.
   int64_t range_bytes = 1 << 20;     ///< What a range is to hold: it is sorted within the cache.
   int64_t expected_bytes = 0;        ///< Of all rows; 0 when nobody knows.
