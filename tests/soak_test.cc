@@ -8,6 +8,7 @@
 
 #include "tests/support/engine_memory.h"
 #include "tests/support/folder.h"
+#include "tests/support/watched_source.h"
 #include "weir/base/units.h"
 #include "weir/feed/tpch_source.h"
 #include "weir/hydrate/engine.h"
@@ -45,7 +46,13 @@ class Oracle {
 
   /// Whose codecs are used.
   void Watch(const hydrate::Engine& engine) { engine_ = &engine; }
-  void Note(const feed::TableChange& change) {
+  void Note(const std::vector<feed::TableChange>& changes) {
+    for (const feed::TableChange& change : changes) NoteOne(change);
+  }
+  const Digests& digests() const { return digests_; }
+
+ private:
+  void NoteOne(const feed::TableChange& change) {
     for (const auto& plan : kIndexes) {
       if (plan.table != change.table) continue;
       table::EncodedRows rows(blocks_);
@@ -58,35 +65,11 @@ class Oracle {
       }
     }
   }
-  const Digests& digests() const { return digests_; }
 
- private:
   const hydrate::Engine* engine_ = nullptr;
   mem::Budget budget_{"oracle", mem::kUnlimited};
   mem::BlockAllocator blocks_{budget_, kMiB};
   Digests digests_;
-};
-
-// Tells the oracle of each tick that it hands out.
-class WatchedSource final : public feed::Source {
- public:
-  WatchedSource(std::unique_ptr<feed::Source> below, Oracle& oracle)
-      : below_(std::move(below)), oracle_(oracle) {}
-
-  std::vector<std::string> TableNames() const override { return below_->TableNames(); }
-  const feed::SourceTable* Find(std::string_view table) const override {
-    return below_->Find(table);
-  }
-  std::optional<sys::Duration> tick_interval() const override { return below_->tick_interval(); }
-  std::vector<feed::TableChange> NextTick(mem::BlockAllocator& blocks) override {
-    auto changes = below_->NextTick(blocks);
-    for (const feed::TableChange& change : changes) oracle_.Note(change);
-    return changes;
-  }
-
- private:
-  const std::unique_ptr<feed::Source> below_;
-  Oracle& oracle_;
 };
 
 // The most that this process held, and the most that its ledger was off by, while this lives.
@@ -163,7 +146,9 @@ TEST_F(Soak, IndexesStayRightInAnEighthOfTheirMemory) {
   }
   Oracle oracle(std::move(before));
   const int64_t memory_bytes = test::EngineMemory(data_bytes / kPressure);
-  const auto engine = Make(std::make_unique<WatchedSource>(Tpch(), oracle), memory_bytes);
+  auto watched = std::make_unique<test::WatchedSource>(
+      Tpch(), [&](const auto& changes) { oracle.Note(changes); });
+  const auto engine = Make(std::move(watched), memory_bytes);
   oracle.Watch(*engine);
   ASSERT_EQ(DigestsOf(*engine), oracle.digests());
 

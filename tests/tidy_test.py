@@ -169,7 +169,8 @@ class Tidy(unittest.TestCase):
         self.refuses({"HACKING.md": "Look in /wo" + "rk/main.\n"}, "path of one machine")
         self.refuses({"HACKING.md": "From https://pack" + "ages.io/simple.\n"}, "names the host")
         self.refuses({"Makefile": "pip -i packages." + "org\n\ttools/go.sh\n"}, "names the host")
-        fine = "http://127.0.0.1:80/ https://example.com/a www.example.org src/work/x ~/home/x\n"
+        fine = "http://127.0.0.1:80/ https://example.com/a www.example.org ~/home/x src/wo"
+        fine += "rk/x\n"
         self.assertEqual(self.problems({"HACKING.md": fine}), [])
 
 

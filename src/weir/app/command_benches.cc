@@ -258,7 +258,8 @@ void AddHydrateLadders(CLI::App* command, experiment::HydrateOptions& ladder) {
   CLI::Option* const pressures =
       command
           ->add_option("--pressures", ladder.pressures,
-                       "Bytes of all indexes / --memory, divided by commas; 0: no bound")
+                       "Bytes of all indexes / --memory, divided by commas; 0: no bound; below 1: "
+                       "what legacy held / --memory")
           ->delimiter(',')->check(CLI::Range(0.0, 1000.0))->capture_default_str();
   command->add_option("--limits", ladder.limits,
                       "Instead: working set of legacy / memory of a control group with swap, "

@@ -11,8 +11,6 @@
 #include "weir/app/pool_metrics.h"
 #include "weir/app/progress_line.h"
 #include "weir/app/workshop.h"
-#include "weir/base/printable.h"
-#include "weir/base/secret.h"
 #include "weir/hydrate/digest.h"
 
 namespace weir::app {
@@ -20,27 +18,38 @@ namespace {
 
 constexpr int64_t kMostTextBytes = 16 << 20;
 
-// Of every hydrated index, at the last time that it can be read at.
-Result<std::vector<IndexAnswer>> Ask(const HydrateOptions& options, hydrate::Engine& engine,
-                                     const sys::Stop& stop) {
-  std::vector<IndexAnswer> answers;
-  if (!options.digest && !options.content_hash) return answers;
+// Of one index, at the last time that it can be read at.
+Result<IndexAnswer> AskOne(const HydrateOptions& options, const hydrate::Index& index,
+                           mem::BlockAllocator& blocks, const sys::Stop& stop) {
+  const delta::Time time = index.frontier() - 1;
+  IndexAnswer answer;
+  answer.index = index.plan().name;
+  if (options.digest) {
+    WEIR_TRY(const auto digest, index.DigestAt(time, stop), "{}", answer.index);
+    answer.digest = digest.Text();
+  }
+  if (options.content_hash) {
+    WEIR_TRY(answer.content_hash, hydrate::ContentHashOf(index, time, blocks, stop), "{}",
+             answer.index);
+  }
+  return answer;
+}
+
+// Of every hydrated index that can answer; the first failure of the others.
+Status Ask(const HydrateOptions& options, hydrate::Engine& engine, const sys::Stop& stop,
+           std::vector<IndexAnswer>& answers) {
+  if (!options.digest && !options.content_hash) return Ok();
+  Status first = Ok();
   for (const hydrate::ObjectStatus& status : engine.statuses()) {
     if (!status.frontier.has_value()) continue;
-    const hydrate::Index& index = *engine.FindIndex(status.name);
-    IndexAnswer& answer = answers.emplace_back();
-    answer.index = status.name;
-    if (options.digest) {
-      WEIR_TRY(const auto digest, index.DigestAt(*status.frontier - 1, stop), "{}", status.name);
-      answer.digest = digest.Text();
-    }
-    if (options.content_hash) {
-      WEIR_TRY(answer.content_hash,
-               hydrate::ContentHashOf(index, *status.frontier - 1, engine.blocks(), stop), "{}",
-               status.name);
+    auto answer = AskOne(options, *engine.FindIndex(status.name), engine.blocks(), stop);
+    if (answer.ok()) {
+      answers.push_back(std::move(answer).value());
+    } else if (first.ok()) {
+      first = std::move(answer).error();
     }
   }
-  return answers;
+  return first;
 }
 
 // Of the index with the most rows, the first of those that have as many.
@@ -76,8 +85,13 @@ Status Show(const HydrateOptions& options, hydrate::Engine& engine, RunMonitor& 
   report.accounting = sys::ReadAccounting();
   report.figures = monitor.figures();
   report.pool = engine.counters();
-  WEIR_TRY(report.answers, Ask(options, engine, stop));
-  WEIR_TRY(report.probes, ProbeLargest(options, engine, stop));
+  Status asked = Ask(options, engine, stop, report.answers);
+  auto probes = asked.ok() ? ProbeLargest(options, engine, stop) : Result(ProbeAnswers());
+  if (probes.ok()) {
+    report.probes = std::move(probes).value();
+  } else {
+    asked = std::move(probes).error();
+  }
   if (options.json) {
     std::fprintf(stdout, "%s\n", HydrationJson(engine, report, options.settings).c_str());
   } else if (!options.quiet) {
@@ -85,7 +99,7 @@ Status Show(const HydrateOptions& options, hydrate::Engine& engine, RunMonitor& 
     std::fputs(AnswersText(report).c_str(), stdout);
   }
   std::fflush(stdout);
-  return Ok();
+  return asked;
 }
 
 Status HydrateAll(const HydrateOptions& options, hydrate::Engine& engine, Workshop& workshop) {
@@ -96,8 +110,9 @@ Status HydrateAll(const HydrateOptions& options, hydrate::Engine& engine, Worksh
 }
 
 void WarnOf(const Error& error) {
-  std::fprintf(stderr, "weir: %s; the others go on\n",
-               Printable(HidePasswords(error.message)).c_str());
+  const bool again = hydrate::MayPass(error);
+  (void)Report({error.code, error.message + (again ? "; going on, and trying it again"
+                                                   : "; going on without it")});
 }
 
 Status Hydrate(HydrateOptions options, Workshop& workshop) {

@@ -114,7 +114,7 @@ class LegacyBatch::LegacyCursor final : public Cursor {
 // By key, then by what of `row` goes beyond it: no key is the beginning of another.
 LegacyBatch::Place LegacyBatch::Find(Place from, Bytes row) const {
   const auto begins = [&](Bytes key) {
-    return key.size() <= row.size() && std::memcmp(key.data(), row.data(), key.size()) == 0;
+    return key.size() <= row.size() && CompareRows(key, row.first(key.size())) == 0;
   };
   const int64_t key = FirstNotBefore(from.key, keys_.count(), [&](int64_t at) {
     return !begins(keys_[at]) && CompareRows(keys_[at], row) < 0;

@@ -54,6 +54,7 @@ RangePartition::RangePartition(std::span<Bytes> sample, int range_count) {
 
 int RangePartition::Compare(const uint8_t* row, int64_t size) const {
   const auto length = static_cast<int64_t>(shared_.size());
+  if (length == 0) return 0;  // There may be no address to compare with.
   const int order =
       std::memcmp(row, shared_.data(), static_cast<size_t>(std::min(size, length)));
   return order != 0 ? order : size < length ? -1 : 0;

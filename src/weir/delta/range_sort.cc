@@ -82,9 +82,7 @@ Result<std::shared_ptr<const RangePartition>> ChooseRanges(const StagedRows& row
 
 Status RangeSort::Add(StagedRows range) {
   if (range.count() == 0) return Ok();
-  if (options_.stop != nullptr && options_.stop->asked()) {
-    return Fail(Code::kCancelled, "stopped on request");
-  }
+  if (options_.stop != nullptr) WEIR_DO(options_.stop->Check());
   // Its rows and two arrays of entries have to be in memory together, beside what spills.
   const int64_t needed =
       range.bytes() + 2 * range.count() * static_cast<int64_t>(sizeof(SortEntry));
@@ -131,7 +129,11 @@ Status RangeSort::AddInParts(StagedRows range) {
 }
 
 Status RangeSort::AddByMerging(StagedRows range) {
-  LadderBatcher ladder(pool_, {.chunk_bytes = options_.range_bytes});
+  // A merge holds a chunk of each side, one that it fills and one of rows yet to come.
+  const int64_t room = pool_.RoomBytes() / (8 * shard_count_);
+  const int64_t chunk_bytes =
+      std::max(options_.staging_bytes, std::min(room, options_.range_bytes));
+  LadderBatcher ladder(pool_, {.chunk_bytes = chunk_bytes});
   WEIR_DO(range.TakeEach([&](const Record& record) {
     return ladder.Add({record.bytes(), record.key_size, time_, 1});
   }));

@@ -40,7 +40,8 @@ struct Update {
 /// Negative, 0 or positive as `a` comes before, is, or comes after `b`.
 /// Requires: rows, or keys, of one codec, so that neither is the beginning of the other.
 inline int CompareRows(Bytes a, Bytes b) {
-  const int order = std::memcmp(a.data(), b.data(), std::min(a.size(), b.size()));
+  const size_t both = std::min(a.size(), b.size());  // Of nothing there may be no address.
+  const int order = both == 0 ? 0 : std::memcmp(a.data(), b.data(), both);
   if (order != 0) return order;
   return a.size() < b.size() ? -1 : a.size() > b.size() ? 1 : 0;
 }

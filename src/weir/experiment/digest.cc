@@ -51,7 +51,7 @@ Result<std::string> DigestOfFiles(sys::Files& files, const std::string& folder,
       WEIR_TRY(const table::Batch batch, reader->Next());
       if (batch.row_count == 0) break;
       hash.Add(batch);
-      if (stop.asked()) return Fail(Code::kCancelled, "stopped on request");
+      WEIR_DO(stop.Check());
     }
   }
   return fmt::format("{}:{}", hash.row_count(), hash.Text());

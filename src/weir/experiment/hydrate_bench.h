@@ -26,7 +26,8 @@ struct HydrateOptions {
   bool rehydrate = false;  ///< Before each run the same was begun, and killed half way.
   /// Values of weir hydrate --batcher; none: those that the targets name.
   std::vector<std::string> rungs;
-  /// Bytes of all indexes / --memory; 0: no bound. Rungs that know no bound have only their 0.
+  /// 0: no bound; rungs that know none have only this. Below 1: what legacy held without one /
+  /// --memory, as pressure is measured. Else: bytes of all indexes / --memory.
   std::vector<double> pressures = {0, 0.9, 4, 8, 16};
   /// Working set of legacy / memory of a control group with swap on. Needs root.
   std::vector<double> limits;

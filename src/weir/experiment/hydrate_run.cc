@@ -266,6 +266,17 @@ Variant HydrateVariant(Cell parameters, const HydrateCall& call, const HydrateBe
   return variant;
 }
 
+Variant PressureVariant(const HydrateOptions& options, std::string_view kind,
+                        const std::string& rung, double pressure, const HydrateBench& bench,
+                        MeasureCall measure) {
+  Cell parameters = HydrateParameters(options, kind, rung);
+  parameters.Set("pressure", pressure);
+  Variant variant = HydrateVariant(std::move(parameters), CallOf(options, rung), bench,
+                                   std::move(measure));
+  if (pressure > 0) variant.detail = fmt::format("at pressure {}", pressure);
+  return variant;
+}
+
 Cell HydrateParameters(const HydrateOptions& options, std::string_view kind,
                        std::string_view rung) {
   Cell parameters;

@@ -57,6 +57,11 @@ using MeasureCall = std::function<Result<Cell>(HydrateCall call, const RunCall& 
 Variant HydrateVariant(Cell parameters, const HydrateCall& call, const HydrateBench& bench,
                        MeasureCall measure);
 
+/// The same of one rung of a ladder at a pressure, with what the options say. 0: none.
+Variant PressureVariant(const HydrateOptions& options, std::string_view kind,
+                        const std::string& rung, double pressure, const HydrateBench& bench,
+                        MeasureCall measure);
+
 /// What all cells of hydrate ladders say of themselves.
 Cell HydrateParameters(const HydrateOptions& options, std::string_view kind,
                        std::string_view rung);

@@ -16,24 +16,19 @@ constexpr const char* kKind = "indexes";
 Variant VariantOf(const HydrateOptions& options, const HydrateBench& bench,
                   const std::shared_ptr<TpchFiles>& files, const std::string& rung,
                   double pressure, const std::string& free_hash) {
-  Cell parameters = HydrateParameters(options, kKind, rung);
-  parameters.Set("pressure", pressure);
   const auto measure = [files, &bench, pressure, free_hash](
                            HydrateCall call, const RunCall& run) -> Result<Cell> {
     WEIR_TRY(call.sql_path, files->WriteSql("indexes.sql", sql::kTpchIndexes));
-    const Cell* const free = pressure < 1 ? bench.store.Find(free_hash, 1) : nullptr;
-    if (pressure > 0) {
-      const double held = free == nullptr ? static_cast<double>(files->index_bytes())
-                                          : free->Number("peak_anonymous_bytes").value_or(0);
-      call.memory_bytes = MemoryAt(static_cast<int64_t>(held), pressure);
-    }
+    const Cell* const legacy = pressure < 1 ? bench.store.Find(free_hash, 1) : nullptr;
+    const auto held = legacy == nullptr ? std::optional<double>()
+                                        : legacy->Number("peak_anonymous_bytes");
+    const auto bytes = static_cast<int64_t>(held.value_or(0));
+    if (pressure > 0) call.memory_bytes = MemoryAt(held ? bytes : files->index_bytes(), pressure);
     WEIR_TRY(Cell cell, run(call));
     if (pressure > 1) cell.Set("void", std::string(VoidReason(call.batcher, cell)));
     return cell;
   };
-  Variant variant = HydrateVariant(std::move(parameters), CallOf(options, rung), bench, measure);
-  if (pressure > 0) variant.detail = fmt::format("at pressure {}", pressure);
-  return variant;
+  return PressureVariant(options, kKind, rung, pressure, bench, measure);
 }
 
 // ---- Targets.
@@ -117,7 +112,7 @@ Group IndexGroup(const HydrateOptions& options, const HydrateBench& bench,
     for (const std::string& rung : rungs) {
       if (pressure > 0 && !KnowsBound(rung)) continue;
       group.variants.push_back(VariantOf(options, bench, files, rung, pressure, free_hash));
-      if (free_hash.empty()) free_hash = group.variants.front().AllSettings().Hash();
+      if (rung == "legacy" && pressure == 0) free_hash = group.variants.back().AllSettings().Hash();
     }
   }
   return group;

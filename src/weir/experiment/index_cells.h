@@ -10,8 +10,8 @@
 namespace weir::experiment {
 
 /// Every rung at every pressure that it knows. Rungs, where none are named: legacy, auto, paged,
-/// paged_lz4. At a pressure below 1 --memory is what the first variant held / pressure, as pressure
-/// is measured of legacy; beyond, the bytes of all indexes / pressure.
+/// paged_lz4. At a pressure below 1 --memory is what legacy held without a bound / pressure, where
+/// it is among them; else the bytes of all indexes / pressure.
 Group IndexGroup(const HydrateOptions& options, const HydrateBench& bench,
                  const std::shared_ptr<TpchFiles>& files);
 

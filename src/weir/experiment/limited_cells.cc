@@ -63,8 +63,6 @@ Result<Cell> RunWithin(int64_t limit_bytes, int64_t swap_bytes, HydrateCall call
 Variant LimitedVariant(const HydrateOptions& options, const HydrateBench& bench,
                        const std::shared_ptr<TpchFiles>& files, const std::string& rung,
                        double pressure, const std::string& free_hash) {
-  Cell parameters = HydrateParameters(options, kKind, rung);
-  parameters.Set("pressure", pressure);
   const auto measure = [files, &bench, pressure, free_hash](
                            HydrateCall call, const RunCall& run) -> Result<Cell> {
     WEIR_TRY(call.sql_path, files->WriteSql("indexes.sql", sql::kTpchIndexes));
@@ -76,8 +74,8 @@ Variant LimitedVariant(const HydrateOptions& options, const HydrateBench& bench,
     return RunWithin(LimitAt(working_set, pressure), swap + kLeastSwapBytes, std::move(call), bench,
                      run);
   };
-  Variant variant = HydrateVariant(std::move(parameters), CallOf(options, rung), bench, measure);
-  variant.detail = pressure > 0 ? fmt::format("at pressure {}", pressure) : "without a limit";
+  Variant variant = PressureVariant(options, kKind, rung, pressure, bench, measure);
+  if (pressure == 0) variant.detail = "without a limit";
   return variant;
 }
 

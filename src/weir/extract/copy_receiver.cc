@@ -91,7 +91,7 @@ Status CopyReceiver::Wait() {
     clock_.Wait(rest_owed_ - (clock_.Now() - *rest_began_), stop_);
     if (!stop_.asked()) return Ok();
     source_.connection().Cancel();
-    return Fail(Code::kCancelled, "stopped on request");
+    return stop_.Check();
   }
   return source_.connection().AwaitCopy(options_.byte_timeout, &times_.wait);
 }

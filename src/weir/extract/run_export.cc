@@ -221,7 +221,7 @@ Result<std::unique_ptr<Run>> ReadWithRetries(const ExportJob& job, const RunCont
     LogWarn("export {}: {}; trying again from the start (retry {} of {})", job.name,
             done.error().message, report.retries, job.retry.max_retries);
     context.clock.Wait(pause, context.stop);
-    if (context.stop.asked()) return Fail(Code::kCancelled, "stopped on request");
+    WEIR_DO(context.stop.Check());
     progress.rows = 0;
     progress.read_bytes = 0;
     progress.written_bytes = 0;

@@ -126,7 +126,7 @@ class Build {
       WEIR_TRY(const auto reader, scan_->Next(options_.batch_rows, blocks_));
       if (reader == nullptr) return Ok();
       while (!failed()) {
-        if (stop_.asked()) return Fail(Code::kCancelled, "stopped on request");
+        WEIR_DO(stop_.Check());
         WEIR_TRY(const table::Batch batch, reader->Next());
         if (batch.row_count == 0) break;
         WEIR_DO(Feed(worker, batch));

@@ -27,7 +27,7 @@ Result<std::string> ContentHashOf(const Index& index, delta::Time time,
       bytes += std::ssize(update.row);
       if (++rows < kBatchRows && bytes < kBatchBytes) continue;
       add_batch();
-      if (stop.asked()) return Fail(Code::kCancelled, "stopped on request");
+      WEIR_DO(stop.Check());
     }
   }
   add_batch();

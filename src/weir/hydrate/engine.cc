@@ -9,7 +9,7 @@
 namespace weir::hydrate {
 namespace {
 
-// What is too small to be charged one by one: handles and fences of pages, stacks, malloc's own.
+// What is too small to be charged one by one: stacks, objects, malloc's own.
 // Twice what was seen on 18 indexes of TPC-H at scale factor 1.
 constexpr int64_t kSmallThings = 16 << 20;
 constexpr int64_t kKeptBytes = 8 << 20;  // Of buffers that come and go.
@@ -80,7 +80,11 @@ Status Engine::Start() {
     mem::Budget* const tier = options_.pool_rss_target_bytes > 0 ? &tier_budget_ : nullptr;
     store = std::make_unique<mem::ExtentStore>(std::move(file), options_.spill_limit_bytes, tier);
   }
-  WEIR_TRY(pool_, mem::Pool::Make(frames_, std::move(store), options_.pool));
+  auto pool = mem::Pool::Make(frames_, std::move(store), options_.pool);
+  if (!pool.ok()) {
+    return Fail(pool.error().code, "{}; give it more memory", pool.error().message);
+  }
+  pool_ = std::move(pool).value();
   // Whatever else needs memory: pages can go to the spill file, decoded rows cannot.
   budget_.SetReclaimer(pool_.get());
   return Ok();
@@ -329,7 +333,8 @@ Status Engine::ApplyDueTicks(const sys::Stop& stop) {
 bool Engine::RetryHydration(const sys::Stop& stop) {
   const bool some = std::any_of(objects_.begin(), objects_.end(), [](const auto& object) {
     const auto failure = object->index->failure();
-    return failure.has_value() && MayPass(*failure);
+    return object->index->stage() == Stage::kPending ||
+           (failure.has_value() && MayPass(*failure));
   });
   return !some || Hydrate(stop).ok();
 }

@@ -15,7 +15,8 @@
 namespace weir::hydrate {
 
 struct EngineOptions {
-  /// What the process may use, all in all. The batcher kLegacy knows no bound and ignores it.
+  /// What the process may use, all in all. kUnlimited for the batcher kLegacy and for pools that do
+  /// not spill: they have no way to obey.
   int64_t memory_bytes = mem::kUnlimited;
   /// The pool's share of it, kLeastPoolBytes at least; 1: all that the rest leaves.
   double budget_fraction = 1;
@@ -108,10 +109,10 @@ class Engine {
   ///           those that do not have it; else it is failed.
   /// Requires: nothing is pending.
   Status ApplyDueTicks(const sys::Stop& stop);
-  /// Applies ticks as their time comes, until `stop` is asked for. A failure is one object's, and
-  /// `warn` is told of it once; the others go on. For want of memory or disk it is tried again:
-  /// ticks every kLeastRetry, what could not be hydrated after that, and twice as long each time,
-  /// until kMostRetry.
+  /// Hydrates what is pending, then applies ticks as their time comes, until `stop` is asked for. A
+  /// failure is one object's, and `warn` is told of it once; the others go on. For want of memory
+  /// or disk it is tried again: ticks every kLeastRetry, what could not be hydrated after that, and
+  /// twice as long each time, until kMostRetry.
   /// Errors: the first failure when nothing is left that could go on.
   Status Follow(const sys::Stop& stop, const std::function<void(const Error&)>& warn);
 

@@ -1,6 +1,8 @@
 #include "weir/hydrate/engine.h"
 
+#include "tests/support/engine_memory.h"
 #include "tests/support/folder.h"
+#include "tests/support/watched_source.h"
 #include "weir/feed/tpch_source.h"
 #include "weir/feed/tpch_ticks.h"
 #include "weir/sys/hash.h"
@@ -37,6 +39,21 @@ class EngineTest : public testing::Test {
     auto engine = Engine::Make(options, clock_).value();
     EXPECT_TRUE(engine->AddSource("tpch", Tpch(tick_interval)).ok());
     for (const IndexPlan& plan : kIndexes) EXPECT_TRUE(engine->AddIndex(plan).ok());
+    return engine;
+  }
+
+  // One with 24 MiB beside what the process holds and a spill file of so much, and a source that
+  // never ticks.
+  std::unique_ptr<Engine> MakeShortOfRoom(int64_t spill_limit_bytes, int concurrency,
+                                          double scale_factor) {
+    EngineOptions options = Options();
+    options.memory_bytes = test::EngineMemory(24 << 20);
+    options.spill_limit_bytes = spill_limit_bytes;
+    options.concurrency = concurrency;
+    auto engine = Engine::Make(options, clock_).value();
+    auto source = feed::NewTpchSource(
+        {.scale_factor = scale_factor, .seed = kSeed, .tick_interval = {}});
+    EXPECT_TRUE(engine->AddSource("still", std::move(source)).ok());
     return engine;
   }
 
@@ -281,20 +298,16 @@ TEST_F(EngineTest, LessMemoryThanTheProgramTakesIsRefused) {
   const auto engine = Engine::Make(options, clock_);
   ASSERT_FALSE(engine.ok());
   EXPECT_EQ(engine.error().code, Code::kUsage);
+  // Enough for the program, not for the buffers that spilling needs.
+  options.memory_bytes = test::EngineMemory(2 << 20);
+  const auto less = Engine::Make(options, clock_);
+  ASSERT_FALSE(less.ok());
+  EXPECT_TRUE(less.error().message.ends_with("; give it more memory")) << less.error().message;
 }
 
 // What does not fit on the device fails; what does is there.
 TEST_F(EngineTest, AnObjectThatFindsNoRoomFailsAlone) {
-  EngineOptions options = Options();
-  options.memory_bytes = sys::ReadProcessUsage().anonymous_bytes + (40 << 20);
-  options.spill_limit_bytes = 16 << 20;
-  options.concurrency = 1;
-  auto engine = Engine::Make(options, clock_).value();
-  ASSERT_TRUE(engine
-                  ->AddSource("tpch", feed::NewTpchSource({.scale_factor = 0.2,
-                                                           .seed = kSeed,
-                                                           .tick_interval = {}}))
-                  .ok());
+  const auto engine = MakeShortOfRoom(16 << 20, 1, 0.2);
   ASSERT_TRUE(engine->AddIndex({"lines", "lineitem", {"l_orderkey"}}).ok());
   ASSERT_TRUE(engine->AddIndex({"nations", "nation", {"n_nationkey"}}).ok());
   const Status hydrated = engine->Hydrate(stop_);
@@ -342,16 +355,7 @@ TEST_F(EngineTest, ATickWaitsForRoom) {
 
 // Two that find no room together are tried one by one, and the first of them does.
 TEST_F(EngineTest, WhatFindsNoRoomTogetherIsTriedAlone) {
-  EngineOptions options = Options();
-  options.memory_bytes = sys::ReadProcessUsage().anonymous_bytes + (40 << 20);
-  options.spill_limit_bytes = 96 << 20;
-  options.concurrency = 2;
-  auto engine = Engine::Make(options, clock_).value();
-  ASSERT_TRUE(engine
-                  ->AddSource("tpch", feed::NewTpchSource({.scale_factor = 0.1,
-                                                           .seed = kSeed,
-                                                           .tick_interval = {}}))
-                  .ok());
+  const auto engine = MakeShortOfRoom(96 << 20, 2, 0.1);
   ASSERT_TRUE(engine->AddIndex({"by_part", "lineitem", {"l_partkey"}}).ok());
   ASSERT_TRUE(engine->AddIndex({"by_day", "lineitem", {"l_shipdate"}}).ok());
   const Status hydrated = engine->Hydrate(stop_);
@@ -363,44 +367,18 @@ TEST_F(EngineTest, WhatFindsNoRoomTogetherIsTriedAlone) {
   EXPECT_EQ(statuses[1].stage, Stage::kFailed);
 }
 
-// A source that asks for a stop with its n-th tick.
-class StoppingSource final : public feed::Source {
- public:
-  StoppingSource(std::unique_ptr<feed::Source> below, int ticks, sys::Stop& stop)
-      : below_(std::move(below)), ticks_left_(ticks), stop_(stop) {}
-  std::vector<std::string> TableNames() const override { return below_->TableNames(); }
-  const feed::SourceTable* Find(std::string_view table) const override {
-    return below_->Find(table);
-  }
-  std::optional<sys::Duration> tick_interval() const override { return below_->tick_interval(); }
-  std::vector<feed::TableChange> NextTick(mem::BlockAllocator& blocks) override {
-    if (--ticks_left_ == 0) stop_.Ask();
-    return below_->NextTick(blocks);
-  }
-
- private:
-  const std::unique_ptr<feed::Source> below_;
-  int ticks_left_;
-  sys::Stop& stop_;
-};
-
 // An index that finds no room is told of once, tried again and again, and keeps no other from its
 // ticks.
 TEST_F(EngineTest, FollowGoesOnWithTheOthers) {
   constexpr int kTicks = 40;
-  EngineOptions options = Options();
-  options.memory_bytes = sys::ReadProcessUsage().anonymous_bytes + (40 << 20);
-  options.spill_limit_bytes = 16 << 20;
-  options.concurrency = 1;
-  auto engine = Engine::Make(options, clock_).value();
-  ASSERT_TRUE(engine->AddSource("big", feed::NewTpchSource({.scale_factor = 0.1,
-                                                            .seed = kSeed,
-                                                            .tick_interval = {}}))
-                  .ok());
+  const auto engine = MakeShortOfRoom(16 << 20, 1, 0.1);
   ASSERT_TRUE(engine->AddIndex({"lines", "lineitem", {"l_orderkey"}}).ok());
-  ASSERT_TRUE(engine->AddSource("tpch", std::make_unique<StoppingSource>(
-                                            Tpch(std::chrono::seconds(1)), kTicks, stop_))
-                  .ok());
+  int ticks = 0;
+  auto ticking = std::make_unique<test::WatchedSource>(
+      Tpch(std::chrono::seconds(1)), [&](const auto&) {
+        if (++ticks == kTicks) stop_.Ask();
+      });
+  ASSERT_TRUE(engine->AddSource("tpch", std::move(ticking)).ok());
   ASSERT_TRUE(engine->AddIndex({"orders_by_key", "tpch.orders", {"o_orderkey"}}).ok());
   sys::Stop never;
   ASSERT_EQ(engine->Hydrate(never).error().code, Code::kExhausted);

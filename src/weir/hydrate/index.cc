@@ -128,9 +128,7 @@ Result<Index::Digest> Index::DigestAt(delta::Time time, const sys::Stop& stop) c
     for (delta::Update update;;) {
       WEIR_TRY(const bool more, cursor->Next(update));
       if (!more) break;
-      if (++updates % kBetweenStops == 0 && stop.asked()) {
-        return weir::Fail(Code::kCancelled, "stopped on request");
-      }
+      if (++updates % kBetweenStops == 0) WEIR_DO(stop.Check());
       digest.rows += update.diff;
       digest.sum += static_cast<unsigned __int128>(static_cast<__int128>(update.diff)) *
                     sys::Xxh3(update.row);

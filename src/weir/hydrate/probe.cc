@@ -36,8 +36,6 @@ struct Keys {
   table::Buffer ends;  // int64.
 };
 
-Status Cancelled() { return Fail(Code::kCancelled, "stopped on request"); }
-
 // The keys of `count` rows, evenly apart, each key once: as many as there are at most.
 Status Choose(const Index& index, delta::Time time, int64_t count, const sys::Stop& stop,
               Keys& keys) {
@@ -45,7 +43,7 @@ Status Choose(const Index& index, delta::Time time, int64_t count, const sys::St
   WEIR_TRY(const auto cursor, index.ReadAt(time, {}));
   int64_t row = 0;
   for (delta::Update update; keys.count() < count; ++row) {
-    if (row % kBetweenStops == 0 && stop.asked()) return Cancelled();
+    if (row % kBetweenStops == 0) WEIR_DO(stop.Check());
     WEIR_TRY(const bool more, cursor->Next(update));
     if (!more) return Ok();
     const auto due = static_cast<int64_t>(static_cast<__int128>(row + 1) * count / rows);
@@ -74,7 +72,7 @@ Result<ProbeResult> Probe(const Index& index, delta::Time time, int64_t count, P
   const sys::Duration start = sys::SteadyNow();
   std::optional<Lookup> lookup;
   for (; result.probes < keys.count(); ++result.probes) {
-    if (result.probes % kBetweenStops == 0 && stop.asked()) return Cancelled().error();
+    if (result.probes % kBetweenStops == 0) WEIR_DO(stop.Check());
     if (!lookup.has_value() || order == ProbeOrder::kRandom) lookup.emplace(index, time);
     const int64_t at = order == ProbeOrder::kRandom
                            ? sequence[static_cast<size_t>(result.probes)]

@@ -7,6 +7,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "weir/base/units.h"
+
 namespace weir::mem {
 namespace {
 
@@ -33,12 +35,17 @@ void AlignedFree(uint8_t* block) {
   std::free(raw);
 }
 
+// Null: the kernel refuses memory.
 uint8_t* NewBlock(int64_t rounded) {
   if (IsSmall(rounded)) return AlignedMalloc(static_cast<size_t>(rounded));
   void* const block = mmap(nullptr, static_cast<size_t>(rounded), PROT_READ | PROT_WRITE,
                            MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  WEIR_ASSERT(block != MAP_FAILED);
-  return static_cast<uint8_t*>(block);
+  return block == MAP_FAILED ? nullptr : static_cast<uint8_t*>(block);
+}
+
+Error Refused(int64_t bytes) {
+  return Fail(Code::kExhausted, "the kernel refuses {} of memory; raise ulimit -v, or "
+              "vm.overcommit_ratio where vm.overcommit_memory is 2", FormatBytes(bytes));
 }
 
 }  // namespace
@@ -77,6 +84,10 @@ Result<uint8_t*> BlockAllocator::Get(int64_t bytes, Limit limit) {
   if (block == nullptr) {
     WEIR_DO(ChargeBlock(rounded, limit));
     block = NewBlock(rounded);
+    if (block == nullptr) {
+      budget_.Release(rounded);
+      return Refused(rounded);
+    }
     if (!IsSmall(rounded)) NoteMapped(block, rounded);
   }
   blocks_out_.fetch_add(1, std::memory_order_relaxed);
@@ -115,7 +126,11 @@ Result<uint8_t*> BlockAllocator::ResizeMapped(uint8_t* block, int64_t old_bytes,
   ForgetMapped(block);  // First: once moved, another thread may be given its old address.
   void* const moved = mremap(block, static_cast<size_t>(size), static_cast<size_t>(new_rounded),
                              MREMAP_MAYMOVE);
-  WEIR_ASSERT(moved != MAP_FAILED);
+  if (moved == MAP_FAILED) {
+    NoteMapped(block, size);
+    budget_.Release(std::max<int64_t>(new_rounded - size, 0));
+    return Refused(new_rounded);
+  }
   NoteMapped(static_cast<uint8_t*>(moved), new_rounded);
   if (new_rounded < size) budget_.Release(size - new_rounded);
   return static_cast<uint8_t*>(moved);

@@ -36,12 +36,13 @@ class BlockAllocator {
   static int64_t RoundUp(int64_t bytes);
 
   /// A block of RoundUp(bytes), or a kept one of up to twice that; its whole size is charged.
-  /// Errors: kExhausted from the budget, after kept blocks were given up.
+  /// Errors: kExhausted from the budget, after kept blocks were given up, or when the kernel
+  ///         refuses memory.
   Result<uint8_t*> Allocate(int64_t bytes);
   /// The same block at a new size, its first min(old, new) bytes unchanged.
   Result<uint8_t*> Reallocate(uint8_t* block, int64_t old_bytes, int64_t new_bytes);
   /// As Allocate and Reallocate, but past the budget's limit if need be; the caller checks it
-  /// later.
+  /// later. Aborts when the kernel refuses memory.
   uint8_t* ForceAllocate(int64_t bytes);
   uint8_t* ForceReallocate(uint8_t* block, int64_t old_bytes, int64_t new_bytes);
   /// `bytes` is what the block was asked for. Null is fine.

@@ -113,5 +113,22 @@ TEST(BlockAllocator, ReallocateKeepsContents) {
   EXPECT_EQ(budget.used_bytes(), blocks.kept_bytes());
 }
 
+// More than there are addresses: an error, and what is there stays.
+TEST(BlockAllocator, WhatTheKernelRefusesIsAnError) {
+  constexpr int64_t kTooMuch = int64_t{1} << 47;
+  constexpr int64_t kSome = 1 << 20;
+  Budget budget("test", kUnlimited);
+  BlockAllocator blocks(budget, 0);
+  EXPECT_EQ(blocks.Allocate(kTooMuch).error().code, Code::kExhausted);
+  EXPECT_EQ(budget.used_bytes(), 0);
+  uint8_t* const block = blocks.Allocate(kSome).value();
+  const int64_t before = budget.used_bytes();
+  EXPECT_EQ(blocks.Reallocate(block, kSome, kTooMuch).error().code, Code::kExhausted);
+  EXPECT_EQ(budget.used_bytes(), before);
+  std::memset(block, 1, kSome);
+  blocks.Free(block, kSome);
+  EXPECT_EQ(budget.used_bytes(), 0);
+}
+
 }  // namespace
 }  // namespace weir::mem

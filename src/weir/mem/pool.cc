@@ -13,7 +13,8 @@
 namespace weir::mem {
 namespace {
 
-constexpr int kMostIdleWaits = 20;  // Others may hold all there is for a moment.
+// Others may hold all there is for a while: on a busy machine, longer than any of them works.
+constexpr auto kMostIdle = std::chrono::seconds(2);
 
 }  // namespace
 
@@ -147,19 +148,27 @@ auto Pool::MakeRoom(int64_t bytes, const Attempt& attempt) -> decltype(attempt()
 template <typename Attempt>
 auto Pool::AttemptAgain(int64_t bytes, const Attempt& attempt) -> decltype(attempt()) {
   auto made = attempt();
-  int64_t seen = counts_->freed_bytes;
-  for (int idle = 0; !made.ok() && idle < kMostIdleWaits; ++idle) {
+  for (Patience patience(*this); !made.ok() && patience.IsLeft();) {
     int64_t freed = 0;
     if (!IsToBlock()) {
       WEIR_TRY(freed, Evict(bytes));
       ++counts_->producer_evictions;
     }
     if (freed == 0) WEIR_DO(WaitForRoom());
-    if (counts_->spill_in_flight.load() > 0 || seen != counts_->freed_bytes) idle = 0;
-    seen = counts_->freed_bytes;
     made = attempt();
   }
   return made;
+}
+
+Pool::Patience::Patience(const Pool& pool)
+    : pool_(pool), freed_(pool.counts_->freed_bytes), since_(sys::SteadyNow()) {}
+
+bool Pool::Patience::IsLeft() {
+  const sys::Duration now = sys::SteadyNow();
+  const int64_t freed = pool_.counts_->freed_bytes;
+  if (pool_.counts_->spill_in_flight.load() > 0 || freed != freed_) since_ = now;
+  freed_ = freed;
+  return now - since_ < kMostIdle;
 }
 
 // Until someone else freed memory, or failed to.
@@ -196,7 +205,7 @@ int64_t Pool::Reclaim(int64_t bytes) {
   const bool is_above = own.limit_bytes() - own.used_bytes() > own.free_bytes();
   int64_t given = is_above ? GiveUpStored(bytes - warm) : 0;
   if (given == 0) {
-    auto evicted = EvictOrAwait(bytes - warm);
+    const auto evicted = EvictOrAwait(bytes - warm);
     given = evicted.ok() ? evicted.value() : 0;  // The pool's own users will meet the error.
     frames_.ReleaseWarm(bytes - warm);
   }
@@ -219,13 +228,11 @@ Status Pool::Shrink() {
   const auto over = [&] { return -frames_.budget().free_bytes(); };
   if (over() > 0) frames_.ReleaseWarm(over());
   if (store_ != nullptr) WEIR_DO(store_->ShrinkMemory());
-  for (int idle = 0; over() > 0 && idle < kMostIdleWaits;) {
+  for (Patience patience(*this); over() > 0 && patience.IsLeft();) {
     if (frames_.ReleaseWarm(over()) > 0) continue;
     if (!options_.spill) break;
     WEIR_TRY(const int64_t freed, EvictOrAwait(over()));
-    if (freed > 0) continue;
-    WEIR_DO(WaitForRoom());
-    ++idle;
+    if (freed == 0) WEIR_DO(WaitForRoom());
   }
   if (over() <= 0) return Ok();
   return Fail(Code::kExhausted, "{} more than memory budget '{}' allows are held by what cannot be "

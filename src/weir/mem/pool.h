@@ -201,6 +201,18 @@ class Pool final : public Reclaimer {
     uint8_t* buffer_;
   };
 
+  // For how long to wait for memory: over once nobody frees any for a while.
+  class Patience {
+   public:
+    explicit Patience(const Pool& pool);
+    bool IsLeft();
+
+   private:
+    const Pool& pool_;
+    int64_t freed_;
+    sys::Duration since_;
+  };
+
   Pool(Frames& frames, std::unique_ptr<ExtentStore> store, PoolOptions options);
   Status Start();
 

@@ -162,6 +162,33 @@ TEST_F(PoolTest, PinnedPagesStayAndAFullBudgetIsSaid) {
   EXPECT_TRUE(HoldsPage(one.bytes(), 1));
 }
 
+// Pages that go without freeing memory wake up whoever waits for some; it goes on waiting.
+TEST_F(PoolTest, WhoeverWaitsIsNotWornOutByWakeUps) {
+  constexpr int kGone = 100;
+  PoolOptions options;
+  options.spill_threads = 0;
+  Make((1 + kGone) * Pool::kStateBytes + ((2 * 2 + 1) << 20), options);
+  std::vector<Page> gone;
+  for (uint64_t id = 0; id < kGone; ++id) gone.push_back(NewPage(id, 64 << 10).value());
+  Page pinned = NewPage(kGone, 1 << 20).value();
+  PageGuard guard = pinned.Read().value();
+  ASSERT_EQ(pool_->counters().resident_bytes, 1 << 20);
+  std::thread waits([&] {
+    const auto page = NewPage(kGone + 1, 1 << 20);
+    EXPECT_TRUE(page.ok()) << page.error().message;
+  });
+  const auto await_a_look = [&] {
+    const int64_t before = pool_->counters().producer_evictions;
+    while (pool_->counters().producer_evictions == before) std::this_thread::yield();
+  };
+  for (int times = 0; times < kGone; ++times) {
+    gone.pop_back();
+    await_a_look();
+  }
+  guard.Drop();
+  waits.join();
+}
+
 TEST_F(PoolTest, AFailedWriteLosesNothingAndGoesOnWhenItCan) {
   for (const auto step :
        {sys::FailingScratchFile::Step::kReserve, sys::FailingScratchFile::Step::kWrite}) {

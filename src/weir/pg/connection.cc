@@ -266,7 +266,7 @@ Status Connection::Connect() {
 Status Connection::Await(sys::Duration timeout, short events) {
   const sys::Duration deadline = sys::SteadyNow() + timeout;
   while (true) {
-    if (stop_.asked()) return Fail(Code::kCancelled, "stopped on request");
+    WEIR_DO(stop_.Check());
     pollfd watched[2] = {{socket(), events, 0}, {stop_.fd(), POLLIN, 0}};
     int wait_ms = -1;
     if (timeout.count() > 0) {
@@ -359,7 +359,7 @@ Connection::Patience Connection::ForReply() const {
 Result<ResultPtr> Connection::NextResult(const Patience& patience) {
   if (stop_.asked()) {
     Cancel();
-    return Fail(Code::kCancelled, "stopped on request");
+    WEIR_DO(stop_.Check());
   }
   WEIR_DO(WaitForResult(patience));
   ResultPtr result(PQgetResult(handle_));
@@ -508,7 +508,7 @@ Status Connection::AwaitCopy(sys::Duration byte_timeout, sys::Duration* waited) 
 Result<CopyProgress> Connection::ReceiveCopy(CopyBlock& block) {
   if (stop_.asked()) {
     Cancel();
-    return Fail(Code::kCancelled, "stopped on request");
+    WEIR_DO(stop_.Check());
   }
   return tap_ == nullptr ? ReceiveThroughLibpq(block) : ReceivePastLibpq(block);
 }

@@ -3,6 +3,8 @@
 #include <atomic>
 #include <chrono>
 
+#include "weir/base/result.h"
+
 namespace weir::sys {
 
 /// One request to stop, made at most once and never taken back.
@@ -19,6 +21,10 @@ class Stop {
   void Ask(int signal = 0);
 
   bool asked() const { return asked_.load(std::memory_order_acquire); }
+  /// Errors: kCancelled once Ask() was called.
+  Status Check() const {
+    return asked() ? Status(Fail(Code::kCancelled, "stopped on request")) : Ok();
+  }
   /// The signal that asked, 0 for none.
   int signal() const { return signal_.load(std::memory_order_acquire); }
   /// Becomes readable when Ask() was called: for poll(2). Owned by this object.
