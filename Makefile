@@ -11,7 +11,7 @@ SECONDS_EACH ?= 60
 build: setup  ## Build build/release/weir (the default).
 	@tools/build.sh release
 
-setup:  ## Install system packages and the pinned wheels, where missing.
+setup:  ## Install system packages, the pinned wheels and sources, where missing.
 	@tools/setup.sh
 
 demo: setup  ## Do the main job on a private PostgreSQL: seed, export, read back, compare.
@@ -44,8 +44,8 @@ package: build  ## Make a relocatable tarball and a .deb in build/.
 package-test: package  ## Try both packages in clean Debian 12 folders (root).
 	@tools/package_test.sh
 
-clean:  ## Remove everything built; the venv and downloaded packages stay.
-	@find build -mindepth 1 -maxdepth 1 ! -name venv ! -name 'setup.*' -exec rm -rf {} + 2>/dev/null || true
+clean:  ## Remove everything built; the venv and build/third_party stay.
+	@find build -mindepth 1 -maxdepth 1 ! -name venv ! -name third_party ! -name 'setup.*' -exec rm -rf {} + 2>/dev/null || true
 
 help:  ## Print this.
 	@sed -n 's/^\([a-z-]*\):.*  ## \(.*\)/  make \1\t\2/p' Makefile | expand -t 22

@@ -2,9 +2,10 @@
 # Makes build/weir-<version>-linux-x86_64.tar.gz and build/weir_<version>_amd64.deb from
 # build/release.
 #
-# The tarball holds bin/weir and in lib/ every shared library it needs but the C library's, so it
-# runs from any folder on a system with glibc 2.36 or newer. The package holds only Arrow and
-# Parquet, which Debian does not have, and depends on Debian's packages for the rest.
+# The tarball holds bin/weir and in lib/ esbuild and every shared library it needs but the C
+# library's, so it runs from any folder on a system with glibc 2.36 or newer. The package holds only
+# esbuild, Arrow and Parquet, which Debian does not have or not new enough, and depends on Debian's
+# packages for the rest.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -46,6 +47,21 @@ AddLicence() {
   cp "/usr/share/doc/$owner/copyright" "$2/$owner.txt"
 }
 
+# Adds esbuild, which makes JavaScript of stored scripts, and the licences of what
+# build/third_party gave: QuickJS-ng is compiled into the program.
+AddThirdParty() {
+  install -m 755 build/release/lib/esbuild "$1/lib/esbuild"
+  local source
+  source=$(echo build/third_party/quickjs-ng-*/upstream-quickjs/quickjs.c)
+  sed -n '1,/\*\//p' "$source" >"$1/licences/quickjs-ng.txt"
+  # esbuild's package names the MIT License and lacks its text, which is QuickJS-ng's too.
+  {
+    echo "Copyright (c) 2020 Evan Wallace"
+    echo
+    sed -n '/Permission is hereby/,/\*\//s/^ \* \{0,1\}//p' "$source" | sed '$d'
+  } >"$1/licences/esbuild.txt"
+}
+
 # Copies the program and the libraries named on standard input ("name path") to $1.
 Stage() {
   local root=$1 name path package
@@ -57,6 +73,7 @@ Stage() {
     strip --strip-unneeded "$root/lib/$name"
     AddLicence "$path" "$root/licences"
   done
+  AddThirdParty "$root"
   for package in "${HEADER_PACKAGES[@]}"; do
     cp "/usr/share/doc/$package/copyright" "$root/licences/$package.txt"
   done
@@ -69,7 +86,7 @@ WriteCopyright() {
   local library
   for library in "$1"/usr/lib/weir/lib/*; do
     case "${library##*/}" in
-      libarrow.so*|libparquet.so*) ;;
+      libarrow.so*|libparquet.so*|esbuild) ;;
       *) Fail "the copyright file does not tell the licence of ${library##*/}" ;;
     esac
   done
@@ -84,6 +101,14 @@ pyarrow wheel.
 Copyright the Apache Software Foundation and others
 Licensed under the Apache License, version 2.0. The licences of what is built into them are in
 /usr/share/doc/weir/licences/arrow.txt, the notices in arrow-notice.txt beside it.
+
+/usr/lib/weir/lib/esbuild is the program of the npm package @esbuild/linux-x64.
+Copyright (c) 2020 Evan Wallace
+Licensed under the MIT License; its text is in /usr/share/doc/weir/licences/esbuild.txt.
+
+QuickJS-ng is compiled into /usr/lib/weir/bin/weir.
+Copyright Fabrice Bellard, Charlie Gordon, Ben Noordhuis, Saul Ibarra Corretge and others
+Licensed under the MIT License; its text is in /usr/share/doc/weir/licences/quickjs-ng.txt.
 
 Headers of these Debian packages are compiled into /usr/lib/weir/bin/weir; their licences are beside
 those: ${HEADER_PACKAGES[*]}.
@@ -110,7 +135,7 @@ MakeDeb() {
   WriteCopyright "$root"
   touch "$STAGE/debian/control"  # dpkg-shlibdeps wants to stand in a source package.
   depends=$(cd "$STAGE" && dpkg-shlibdeps -O -l"deb/usr/lib/weir/lib" \
-    "deb/usr/lib/weir/bin/weir" deb/usr/lib/weir/lib/* 2>build.log) ||
+    "deb/usr/lib/weir/bin/weir" deb/usr/lib/weir/lib/*.so* 2>build.log) ||
     Fail "$(cat "$STAGE/build.log")"
   cat >"$root/DEBIAN/control" <<END
 Package: weir

@@ -1,6 +1,6 @@
 #!/bin/bash
 # Brings a Debian 12 machine to where weir builds: system packages, then build/venv with pinned
-# wheels.
+# wheels, then build/third_party with pinned sources and programs.
 #
 #   tools/setup.sh            what building and testing need
 #   tools/setup.sh fuzz       and clang, for fuzzers
@@ -20,6 +20,7 @@ readonly FUZZ_PACKAGES=(clang-19 libclang-rt-19-dev llvm-19)
 readonly PACKAGE_PACKAGES=(dpkg-dev debootstrap)
 readonly PYTHON=/usr/bin/python3
 readonly VENV=build/venv
+readonly THIRD_PARTY=build/third_party
 readonly STAMP=build/setup.stamp
 readonly LOG=build/setup.log
 
@@ -107,6 +108,61 @@ MakeVenv() {
   VenvIsGood || Fail "the wheels of requirements.txt do not load in $VENV"
 }
 
+# The folder of a package in build/third_party: UnpackedFolder @esbuild/linux-x64 0.28.2.
+UnpackedFolder() { echo "$THIRD_PARTY/$(tr -d @ <<<"$1" | tr / -)-$2"; }
+
+# Unpacks archive $2 into folder $1, which is there only once all of it is.
+Unpack() {
+  rm -rf "$1" "$1.part"
+  mkdir -p "$1.part"
+  tar -xzf "$2" -C "$1.part" --strip-components=1 --no-same-owner || Fail "cannot unpack $2"
+  mv "$1.part" "$1"
+}
+
+# The C sources of QuickJS-ng, out of a source package of Python's.
+FetchSources() {
+  local name=quickjs-ng version folder downloads
+  version=$(sed -n "s/^$name==\([^ ]*\).*/\1/p" requirements-sources.txt)
+  folder=$(UnpackedFolder "$name" "$version")
+  if [ -d "$folder" ]; then return; fi
+  Say "fetching the sources of $name $version"
+  downloads=$(mktemp -d)
+  if ! "$VENV/bin/python3" -m pip download --disable-pip-version-check --quiet --retries 5 \
+    --require-hashes --no-deps --no-binary :all: --no-build-isolation -d "$downloads" \
+    -r requirements-sources.txt </dev/null >>"$LOG" 2>&1; then
+    tail -n 20 "$LOG" >&2
+    Fail "could not fetch the sources of $name; all of the output is in $LOG"
+  fi
+  Unpack "$folder" "$downloads/"*.tar.gz
+  rm -rf "$downloads"
+}
+
+# One line of tools/npm_packages.txt: name, version, sha256.
+FetchNpmPackage() {
+  local folder downloads
+  folder=$(UnpackedFolder "$1" "$2")
+  if [ -d "$folder" ]; then return; fi
+  Say "fetching $1 $2"
+  downloads=$(mktemp -d)
+  if ! ThreeTimes npm pack --silent --pack-destination "$downloads" "$1@$2" \
+    </dev/null >>"$LOG" 2>&1; then
+    tail -n 20 "$LOG" >&2
+    Fail "could not fetch $1 $2; all of the output is in $LOG"
+  fi
+  sha256sum --check --quiet <<<"$3  $(echo "$downloads/"*.tgz)" >>"$LOG" 2>&1 ||
+    Fail "$1 $2 is not what tools/npm_packages.txt says: its sha256 differs"
+  Unpack "$folder" "$downloads/"*.tgz
+  rm -rf "$downloads"
+}
+
+FetchNpmPackages() {
+  local name version hash
+  command -v npm >/dev/null || InstallPackages npm
+  while read -r name version hash; do
+    FetchNpmPackage "$name" "$version" "$hash"
+  done < <(grep -v '^#' tools/npm_packages.txt)
+}
+
 packages=("${PACKAGES[@]}")
 case "${1-}" in
   '') ;;
@@ -119,7 +175,10 @@ mkdir -p build
 exec 9>build/setup.lock
 flock 9  # A second call waits for the first, then finds nothing to do.
 InstallPackages "${packages[@]}"
-want=$(sha256sum requirements.txt tools/setup.sh)
-if [ -x "$VENV/bin/python3" ] && [ "$(cat "$STAMP" 2>/dev/null)" = "$want" ]; then exit 0; fi
+want=$(sha256sum requirements.txt requirements-sources.txt tools/npm_packages.txt tools/setup.sh)
+if [ -x "$VENV/bin/python3" ] && [ -d "$THIRD_PARTY" ] &&
+  [ "$(cat "$STAMP" 2>/dev/null)" = "$want" ]; then exit 0; fi
 MakeVenv
+FetchSources
+FetchNpmPackages
 echo "$want" >"$STAMP"

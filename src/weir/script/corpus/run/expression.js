@@ -1,0 +1,1 @@
+export function main() { return /^(a+)+$/.test("a".repeat(40) + "b") }

@@ -1,0 +1,1 @@
+export async function* main() { yield* [1n, Symbol.iterator] } await 0

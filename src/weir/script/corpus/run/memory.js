@@ -1,0 +1,1 @@
+export function main() { const a = []; while (true) a.push({}) }

@@ -1,0 +1,1 @@
+export function main() { throw { toString() { throw 1 } } }
