@@ -183,7 +183,20 @@ weir_patch(quickjs_text [[
     } else if (start >= 0 && start == stop) {
         for (i = start;; i++) {
 ]])
-# The error that says so needs memory too: without some in reserve, null would be thrown.
+# A text grown at both its ends is laid out anew every few steps.
+weir_patch(quickjs_text [[
+static JSValue js_rebalance_string_rope(JSContext *ctx, JSValueConst rope)
+{
+]] [[
+static JSValue js_rebalance_string_rope(JSContext *ctx, JSValueConst rope)
+{
+    ctx->interrupt_counter -= string_rope_get_len(rope) >> 6;
+]])
+# Numbers of a million bits take seconds to write out, with nothing to stop them; 39,000 digits do.
+weir_patch(quickjs_text [[
+#define JS_BIGINT_MAX_SIZE ((1024 * 1024) / JS_LIMB_BITS)]] [[
+#define JS_BIGINT_MAX_SIZE ((128 * 1024) / JS_LIMB_BITS)]])
+# An error about memory needs memory too: without some in reserve, null would be thrown.
 weir_patch(quickjs_text [[
     if (!rt->in_out_of_memory) {
         rt->in_out_of_memory = true;

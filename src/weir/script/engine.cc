@@ -140,8 +140,12 @@ Status CheckLimits(const Limits& limits) {
     return Fail(Code::kInvalid, "a script's memory limit is {} bytes; at least {}",
                 limits.memory_bytes, kMinMemoryBytes);
   }
-  if (limits.stack_bytes <= 0 || limits.result_bytes <= 0 || limits.log_bytes < 0) {
-    return Fail(Code::kInvalid, "a script's limits of stack and result are above 0");
+  if (limits.stack_bytes <= 0 || limits.stack_bytes > kMaxStackBytes) {
+    return Fail(Code::kInvalid, "a script's stack limit is {} bytes; at most {}, and above 0",
+                limits.stack_bytes, kMaxStackBytes);
+  }
+  if (limits.result_bytes <= 0 || limits.log_bytes < 0) {
+    return Fail(Code::kInvalid, "a script's limits of result and log are above 0");
   }
   return Ok();
 }

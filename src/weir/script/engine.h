@@ -17,6 +17,8 @@ namespace weir::script {
 inline constexpr size_t kMaxScriptBytes = size_t{4} << 20;
 /// A world takes 0.2 MiB before the script's first line; less than this lets nothing run.
 inline constexpr int64_t kMinMemoryBytes = int64_t{1} << 20;
+/// A quarter of what threads have by default, so that C below the engine's own checks has room.
+inline constexpr int64_t kMaxStackBytes = int64_t{2} << 20;
 /// Timers and requests that one script may have waiting at once. They are kept outside its memory.
 inline constexpr size_t kMaxWaiting = 10'000;
 
@@ -29,7 +31,7 @@ struct Script {
 /// What one run may use. Zero of a duration: no such limit.
 struct Limits {
   int64_t memory_bytes = int64_t{64} << 20;  ///< At least kMinMemoryBytes.
-  int64_t stack_bytes = int64_t{256} << 10;  ///< Of the calling thread's stack.
+  int64_t stack_bytes = int64_t{256} << 10;  ///< Of the calling thread's; at most kMaxStackBytes.
   sys::Duration cpu_time{0};                 ///< Of the calling thread.
   sys::Duration wall_time{0};                ///< From the call of Run, waiting included.
   int64_t log_bytes = int64_t{1} << 20;      ///< Lines and their ends; then one sentence says so.

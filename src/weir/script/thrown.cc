@@ -67,7 +67,7 @@ Thrown Describe(JSContext* context, const JSValue& value) {
   Thrown thrown;
   thrown.message = MessageOf(context, value);
   if (!JS_IsError(value)) return thrown;
-  thrown.stack = MemberOf(context, value, "stack", kMaxStackBytes);
+  thrown.stack = MemberOf(context, value, "stack", kMaxTraceBytes);
   while (thrown.stack.ends_with('\n')) thrown.stack.pop_back();
   if (thrown.message == "InternalError: out of memory") thrown.end = End::kOutOfMemory;
   if (thrown.message == "RangeError: Maximum call stack size exceeded") {

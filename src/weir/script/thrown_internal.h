@@ -11,7 +11,7 @@ struct JSValue;
 namespace weir::script {
 
 inline constexpr size_t kMaxMessageBytes = 4096;
-inline constexpr size_t kMaxStackBytes = 16384;
+inline constexpr size_t kMaxTraceBytes = 16384;
 
 struct Thrown {
   End end = End::kThrew;  ///< Or kOutOfMemory, kStackOverflow, kSyntax, by what the engine throws.
