@@ -183,6 +183,73 @@ weir_patch(quickjs_text [[
     } else if (start >= 0 && start == stop) {
         for (i = start;; i++) {
 ]])
+# Compiling: each name is looked for among all of its function, of which there may be 65,534.
+weir_patch(quickjs_text [[
+static __exception int next_token(JSParseState *s)
+{
+    const uint8_t *p, *p_next;
+    int c;
+    bool ident_has_escape;
+    JSAtom atom;
+
+]] [[
+static __exception int next_token(JSParseState *s)
+{
+    const uint8_t *p, *p_next;
+    int c;
+    bool ident_has_escape;
+    JSAtom atom;
+
+    if (s->cur_func)
+        s->ctx->interrupt_counter -=
+            (s->cur_func->var_count + s->cur_func->global_var_count) >> 6;
+    if (js_poll_interrupts(s->ctx))
+        return -1;
+]])
+weir_patch(quickjs_text [[
+    int label_done;
+    JSFunctionDef *fd;
+    JSVarDef *vd;
+    bool is_pseudo_var, is_arg_scope;
+
+    label_done = -1;
+]] [[
+    int label_done;
+    JSFunctionDef *fd;
+    JSVarDef *vd;
+    bool is_pseudo_var, is_arg_scope;
+
+    for (fd = s; fd; fd = fd->parent)
+        ctx->interrupt_counter -= (fd->var_count + fd->closure_var_count) >> 6;
+    label_done = -1;
+]])
+weir_patch(quickjs_text [[
+    for (pos = 0; pos < bc_len; pos = pos_next) {
+        op = bc_buf[pos];
+        len = opcode_info[op].size;
+        pos_next = pos + len;
+        switch(op) {
+        case OP_source_loc:
+            line_num = get_u32(bc_buf + pos + 1);
+            col_num = get_u32(bc_buf + pos + 5);
+            s->source_loc_size++;
+            goto no_change;
+
+        case OP_eval: /* convert]] [[
+    for (pos = 0; pos < bc_len; pos = pos_next) {
+        if (js_poll_interrupts(ctx))
+            goto fail;
+        op = bc_buf[pos];
+        len = opcode_info[op].size;
+        pos_next = pos + len;
+        switch(op) {
+        case OP_source_loc:
+            line_num = get_u32(bc_buf + pos + 1);
+            col_num = get_u32(bc_buf + pos + 5);
+            s->source_loc_size++;
+            goto no_change;
+
+        case OP_eval: /* convert]])
 # A text grown at both its ends is laid out anew every few steps.
 weir_patch(quickjs_text [[
 static JSValue js_rebalance_string_rope(JSContext *ctx, JSValueConst rope)

@@ -24,6 +24,9 @@ namespace {
 
 constexpr int kCompile = JS_EVAL_TYPE_MODULE | JS_EVAL_FLAG_COMPILE_ONLY;
 
+// Of Check, which is given no limits. A script of 4 MiB takes a second.
+constexpr sys::Duration kMaxCompileTime = std::chrono::seconds(10);
+
 std::string WriteCode(JSContext* context, JSValueConst code, int flags) {
   size_t size = 0;
   uint8_t* bytes = JS_WriteObject(context, &size, code, JS_WRITE_OBJ_BYTECODE | flags);
@@ -420,7 +423,9 @@ Status Engine::Check(const Script& script) {
   WEIR_DO(CheckText(script));
   NoHost host;
   const sys::Stop stop;
-  const auto world = World::Make(Limits(), host, stop, shared_->web);
+  Limits limits;
+  limits.cpu_time = kMaxCompileTime;
+  const auto world = World::Make(limits, host, stop, shared_->web);
   if (world == nullptr) {
     return Fail(Code::kExhausted, "script '{}': this process has no memory for it", script.name);
   }
@@ -428,6 +433,10 @@ Status Engine::Check(const Script& script) {
   const JSValue code = JS_Eval(context, script.text.c_str(), script.text.size(),
                                script.name.c_str(), kCompile);
   if (!JS_IsException(code)) return Ok();
+  if (world->Passed()) {
+    return Fail(Code::kInvalid, "script '{}' takes longer than {} ms to compile: split it",
+                script.name, sys::Millis(kMaxCompileTime));
+  }
   const JSValue thrown = JS_GetException(context);
   const Thrown words = Describe(context, thrown);
   const SourceMap map(script.text);

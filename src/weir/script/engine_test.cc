@@ -395,6 +395,28 @@ TEST_F(EngineTest, LongWorkInsideTheEngineIsStopped) {
   ExpectStopped("while (true) Array.from({ length: 1e5 }, Math.random).sort()");
 }
 
+TEST_F(EngineTest, LongCompilingIsStopped) {
+  if (!kSlow) most_millis_ = 300;
+  limits_.cpu_time = milliseconds(100);
+  std::string globals;
+  std::string exports;
+  std::string locals = "function f() {";
+  std::string fields = "class A {";
+  for (int at = 0; at < 60'000; ++at) {
+    globals += fmt::format("let a{} = 1;\n", at);
+    exports += fmt::format("export let a{} = 1;\n", at);
+    locals += fmt::format("let a{} = 1; (() => a{});\n", at, at);
+    fields += fmt::format("#a{};\n", at);
+  }
+  for (const std::string& text : {globals, exports, locals + "}", fields + "}"}) {
+    const sys::Duration began = sys::ThreadCpuTime();
+    const Outcome outcome = Run(text);
+    EXPECT_EQ(EndName(outcome.end), "cpu_time") << outcome.message;
+    EXPECT_LT(sys::Millis(sys::ThreadCpuTime() - began), most_millis_) << text.substr(0, 30);
+  }
+  ExpectStopped("eval(Array.from({ length: 6e4 }, (_, i) => `let a${i}=1;(()=>a${i});`).join(''))");
+}
+
 TEST_F(EngineTest, AStopIsObeyedWhileRunningAndWhileWaiting) {
   for (const std::string body : {"while (true) {}", "await fetch('http://127.0.0.1/wait')",
                                  "await new Promise((keep) => setTimeout(keep, 1e8))"}) {
