@@ -35,6 +35,10 @@ std::vector<Metric> PoolMetrics(const mem::PoolCounters& counters) {
       "Of pages that were spilled, what is in memory as it is stored");
   add("extent_unreclaimable_bytes", counters.extent_unreclaimable_bytes,
       "Spilled to swap that the kernel kept in memory");
+  add("extent_pageouts_total", counters.extent_pageouts,
+      "Times that the kernel, asked to swap spilled bytes out, did so with all of them");
+  add("extent_pageout_incomplete_total", counters.extent_pageouts_incomplete,
+      "Times that it left some in memory");
   add("extent_arena_fallbacks_total", 0,
       "Always 0: without room for an extent, what asked for it fails");
   add("spill_scheduled_total", counters.spill_scheduled, "Pages picked to be written");

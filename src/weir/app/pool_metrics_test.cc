@@ -69,6 +69,7 @@ TEST(PoolMetrics, AreNamedAsThePagers) {
         "admissions_budget_total", "admissions_steal_total", "admissions_denied_total",
         "warm_reuses_total", "extent_resident_bytes", "extent_unreclaimable_bytes",
         "oversize_bytes", "oversize_payloads_total", "slot_exhausted_fallbacks_total",
+        "extent_pageouts_total", "extent_pageout_incomplete_total",
         "extent_arena_fallbacks_total"}) {
     EXPECT_EQ(values.at(std::string("pool_") + name), 0) << name;
   }

@@ -38,8 +38,11 @@ TEST(SwappedScratch, BytesLeaveMemoryAndComeBack) {
     ASSERT_TRUE(scratch->Write(at * kPiece, {&bytes, 1}).ok());
   }
   const int64_t grown = sys::ReadProcessUsage().anonymous_bytes - before;
-  EXPECT_LE(grown, scratch->unreclaimed_bytes() + (8 << 20));
-  EXPECT_LT(scratch->unreclaimed_bytes(), kPieces * kPiece / 2);
+  const sys::PageOuts outs = scratch->page_outs();
+  EXPECT_LE(grown, outs.unreclaimed_bytes + (8 << 20));
+  EXPECT_LT(outs.unreclaimed_bytes, kPieces * kPiece / 2);
+  EXPECT_GT(outs.complete, kPieces / 2);
+  EXPECT_LE(outs.complete, kPieces);
   for (int64_t at = kPieces - 1; at >= 0; --at) {
     ASSERT_TRUE(scratch->Read(at * kPiece, piece).ok());
     EXPECT_TRUE(std::all_of(piece.begin(), piece.end(),

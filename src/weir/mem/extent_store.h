@@ -53,7 +53,7 @@ class ExtentStore {
   Status ShrinkMemory() { return tier_ != nullptr ? tier_->Shrink() : Ok(); }
   /// Whether stored forms fill memory first.
   bool keeps_in_memory() const { return tier_ != nullptr; }
-  int64_t unreclaimed_bytes() const { return file_->unreclaimed_bytes(); }
+  sys::PageOuts page_outs() const { return file_->page_outs(); }
   /// Of what was written, what is in memory still.
   int64_t resident_bytes() const { return tier_ != nullptr ? tier_->held_bytes() : 0; }
 

@@ -346,7 +346,10 @@ PoolCounters Pool::counters() const {
   to.extent_bytes_read = from.extent_bytes_read;
   if (store_ != nullptr) {
     to.extent_resident_bytes = store_->resident_bytes();
-    to.extent_unreclaimable_bytes = store_->unreclaimed_bytes();
+    const sys::PageOuts page_outs = store_->page_outs();
+    to.extent_pageouts = page_outs.complete;
+    to.extent_pageouts_incomplete = page_outs.incomplete;
+    to.extent_unreclaimable_bytes = page_outs.unreclaimed_bytes;
   }
   to.spill_scheduled = from.spill_scheduled;
   to.spill_cancelled = from.spill_cancelled;

@@ -112,6 +112,8 @@ struct PoolCounters {
   int64_t extent_raw_bytes_written = 0;
   int64_t extent_bytes_read = 0;
   int64_t extent_resident_bytes = 0;       ///< Evicted pages whose stored form is in memory.
+  int64_t extent_pageouts = 0;             ///< Times that the kernel swapped all out.
+  int64_t extent_pageouts_incomplete = 0;  ///< Times that it did not.
   int64_t extent_unreclaimable_bytes = 0;  ///< In swapped memory that the kernel did not let go.
   int64_t spill_scheduled = 0;             ///< Pages picked to be written.
   int64_t spill_cancelled = 0;

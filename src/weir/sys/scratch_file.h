@@ -15,6 +15,13 @@ namespace weir::sys {
 /// the page cache.
 inline constexpr int64_t kScratchBlock = 4096;
 
+/// What became of asking the kernel to swap memory out.
+struct PageOuts {
+  int64_t complete = 0;           ///< Times that nothing stayed.
+  int64_t incomplete = 0;         ///< Times that some did.
+  int64_t unreclaimed_bytes = 0;  ///< What is in memory still.
+};
+
 /// A file without a name, read and written at any place.
 ///
 /// Errors:  kExhausted when the disk or the quota is full, kUnavailable for device failures; both
@@ -30,8 +37,8 @@ class ScratchFile {
   virtual Status Write(int64_t offset, std::span<const Bytes> pieces) = 0;
   /// Fills all of `to` from `offset`. Errors: also kUnavailable when the file ends before.
   virtual Status Read(int64_t offset, std::span<uint8_t> to) = 0;
-  /// Of what was written, what is in memory all the same because the kernel did not let it go.
-  virtual int64_t unreclaimed_bytes() const { return 0; }
+  /// Nothing but of memory that the kernel swaps out.
+  virtual PageOuts page_outs() const { return {}; }
 };
 
 /// A file on the disk of `folder`, with mode 0600, unlinked from the start. The page cache is

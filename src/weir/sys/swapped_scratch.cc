@@ -71,7 +71,9 @@ class SwappedScratch final : public ScratchFile {
     return Ok();
   }
 
-  int64_t unreclaimed_bytes() const override { return unreclaimed_.load(); }
+  PageOuts page_outs() const override {
+    return {complete_.load(), incomplete_.load(), unreclaimed_.load()};
+  }
 
  private:
   using Present = std::vector<bool>;  // By page.
@@ -83,7 +85,9 @@ class SwappedScratch final : public ScratchFile {
     for (int tries = 0; tries < kMostTries; ++tries) {
       if (madvise(base_ + offset, static_cast<size_t>(bytes), MADV_PAGEOUT) != 0) break;
       here = PresentPages(offset, bytes);
-      if (std::find(here.begin(), here.end(), true) == here.end()) break;
+      const bool stays = std::find(here.begin(), here.end(), true) != here.end();
+      ++(stays ? incomplete_ : complete_);
+      if (!stays) break;
     }
     Note(offset, here);
   }
@@ -122,6 +126,8 @@ class SwappedScratch final : public ScratchFile {
   std::mutex mutex_;
   Present stayed_;  // Guarded by mutex_: of all written, as it was when last asked to leave.
   std::atomic<int64_t> unreclaimed_{0};  // Of those, bytes.
+  std::atomic<int64_t> complete_{0};
+  std::atomic<int64_t> incomplete_{0};
 };
 
 }  // namespace
