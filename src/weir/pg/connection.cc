@@ -162,6 +162,14 @@ int64_t OtherBytes(const CopyBlock& block) {
   return block.other_bytes() <= received ? block.other_bytes() : 0;
 }
 
+// As libpq takes them: texts, null for NULL. Good for as long as `parameters`.
+std::vector<const char*> Values(const std::vector<std::optional<std::string>>& parameters) {
+  std::vector<const char*> values;
+  for (const auto& parameter : parameters)
+    values.push_back(parameter ? parameter->c_str() : nullptr);
+  return values;
+}
+
 }  // namespace
 
 Error FromSqlState(std::string_view sqlstate, std::string_view message) {
@@ -377,9 +385,7 @@ Result<ResultPtr> Connection::NextResult(const Patience& patience) {
 
 Result<Rows> Connection::Query(std::string_view sql,
                                const std::vector<std::optional<std::string>>& parameters) {
-  std::vector<const char*> values;
-  for (const auto& parameter : parameters)
-    values.push_back(parameter ? parameter->c_str() : nullptr);
+  const std::vector<const char*> values = Values(parameters);
   if (PQsendQueryParams(handle_, std::string(sql).c_str(), static_cast<int>(values.size()), nullptr,
                         values.data(), nullptr, nullptr, 0) == 0) {
     return LastError("the query could not be sent");
@@ -414,6 +420,24 @@ Result<Rows> Connection::ReadRows() {
   }
   if (failure) return *std::move(failure);
   return rows;
+}
+
+Status Connection::Prepare(const std::string& name, std::string_view sql) {
+  if (PQsendPrepare(handle_, name.c_str(), std::string(sql).c_str(), 0, nullptr) == 0) {
+    return LastError("the statement could not be sent");
+  }
+  WEIR_DO(ReadRows());
+  return Ok();
+}
+
+Result<Rows> Connection::QueryPrepared(const std::string& name,
+                                       const std::vector<std::optional<std::string>>& parameters) {
+  const std::vector<const char*> values = Values(parameters);
+  if (PQsendQueryPrepared(handle_, name.c_str(), static_cast<int>(values.size()), values.data(),
+                          nullptr, nullptr, 0) == 0) {
+    return LastError("the query could not be sent");
+  }
+  return ReadRows();
 }
 
 Result<Row> Connection::QueryRow(std::string_view sql,

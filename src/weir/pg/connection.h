@@ -91,6 +91,10 @@ class Connection {
   /// Query that must give exactly one row.
   Result<Row> QueryRow(std::string_view sql,
                        const std::vector<std::optional<std::string>>& parameters = {});
+  /// Has the server parse a statement once, for QueryPrepared() by that name on this session.
+  Status Prepare(const std::string& name, std::string_view sql);
+  Result<Rows> QueryPrepared(const std::string& name,
+                             const std::vector<std::optional<std::string>>& parameters);
   /// Runs statements separated by semicolons; results are dropped. For texts of weir's own only.
   Status Exec(const std::string& sql);
 

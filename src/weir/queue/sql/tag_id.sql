@@ -1,0 +1,1 @@
+SELECT weir_queue.tag_id($1)
