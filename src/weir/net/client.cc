@@ -140,13 +140,14 @@ Result<ClientResponse> Client::Link::Exchange(const ClientRequest& request, cons
 Result<ClientResponse> Client::Link::Converse(Call& call) {
   while (true) {
     WEIR_DO(SendMore(call));
+    const int events = call.unsent.empty() ? POLLIN : POLLIN | POLLOUT;
+    const Status ready = call.waiter.For(socket->fd(), static_cast<short>(events));
+    if (!ready.ok()) {
+      if (ready.error().code == Code::kCancelled) return ready.error();
+      return Lost(call, "the time is over");
+    }
     WEIR_TRY(const bool complete, ReadMore(call));
     if (complete) return std::move(call.response);
-    const int more = call.unsent.empty() ? POLLIN : POLLIN | POLLOUT;
-    const Status ready = call.waiter.For(socket->fd(), static_cast<short>(more));
-    if (ready.ok()) continue;
-    if (ready.error().code == Code::kCancelled) return ready.error();
-    return Lost(call, "the time is over");
   }
 }
 

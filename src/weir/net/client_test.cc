@@ -404,6 +404,32 @@ TEST(Client, ARefusalOfAStreamIsGathered) {
       });
 }
 
+TEST(Client, FollowsAServerThatStartsAgain) {
+  sys::ManualClock clock;
+  const sys::Stop stop;
+  std::unique_ptr<Client> client;
+  uint16_t port = 0;
+  for (int round = 1; round <= 3; ++round) {
+    Routes routes;
+    routes.Add(Method::kGet, "/round", [round](Request, Responder responder) {
+      Response response;
+      response.body = fmt::format("{}", round);
+      responder.Send(std::move(response));
+    });
+    const auto server =
+        Server::Start({.listen = fmt::format("127.0.0.1:{}", port)}, std::move(routes), clock);
+    ASSERT_TRUE(server.ok()) << server.error().message;
+    port = server.value()->port();
+    if (client == nullptr) client = Make({.url = server.value()->url()});
+    for (int at = 0; at < 10; ++at) {
+      const auto answer = client->Send({.target = "/round"}, stop);
+      ASSERT_TRUE(answer.ok()) << answer.error().message;
+      EXPECT_EQ(answer.value().body, fmt::format("{}", round));
+    }
+    EXPECT_EQ(client->connections_made(), round);
+  }
+}
+
 TEST(Client, RefusesWhatItCannotSend) {
   const sys::Stop stop;
   for (const char* url : {"", "localhost:80", "ftp://a", "http://", "http://a:b", "http://a:0",

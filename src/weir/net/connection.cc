@@ -246,7 +246,7 @@ Connection::Turn Connection::TakeAnswer() {
     stream = exchange_->state != Exchange::State::kAnswered;
   }
   if (!response) return hung_up_ ? Turn::kClose : Turn::kWait;
-  if (!Sound(*response)) {
+  if (!Sound(*response) || (stream && HasNoBody(response->status))) {
     *response = ErrorResponse(500, "the answer has a header that cannot be sent");
     if (std::exchange(stream, false)) exchange_->Go();
   }

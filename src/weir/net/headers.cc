@@ -20,7 +20,9 @@ void HeaderList::Add(std::string_view name, std::string_view value) {
   }
   places_.push_back({static_cast<uint32_t>(text_.size()), static_cast<uint32_t>(name.size()),
                      static_cast<uint32_t>(value.size())});
-  for (const char letter : name) text_.push_back(Lower(letter));
+  const auto begin = static_cast<ptrdiff_t>(text_.size());
+  text_.append(name);
+  std::transform(text_.begin() + begin, text_.end(), text_.begin() + begin, Lower);
   text_.append(value);
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <thread>
 #include <utility>
 
 #include "weir/base/assert.h"
@@ -82,6 +83,7 @@ Status Loop::Start(Descriptor listener) {
 }
 
 void Loop::Join() {
+  WEIR_ASSERT(thread_.get_id() != std::this_thread::get_id());  // Handlers do not stop a server.
   if (thread_.joinable()) thread_.join();
 }
 

@@ -2,6 +2,10 @@
 // Method: real sockets, byte by byte.
 #include "weir/net/server.h"
 
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <atomic>
 #include <condition_variable>
 #include <future>
 #include <mutex>
@@ -434,6 +438,24 @@ TEST(Server, OneConnectionTooManyIsToldSo) {
   EXPECT_EQ(site.server->counters().connections_refused, 1);
 }
 
+TEST(Server, WithoutDescriptorsItAcceptsLater) {
+  Site site;
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  const int next = dup(0);
+  ASSERT_GE(next, 0);
+  close(next);
+  // The peer's descriptor is the last that this process may have.
+  const rlimit tight{static_cast<rlim_t>(next) + 1, before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &tight), 0);
+  RawPeer peer(site.port());
+  peer.Send(Closing("GET", "/hello"));
+  EXPECT_FALSE(peer.HasInput(milliseconds(20)));
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_TRUE(TextFits(peer.ReadToEnd(), {.ends = "\"hello\""}));
+  EXPECT_GE(site.server->counters().connections_refused, 1);
+}
+
 TEST(Server, HeadIsGetWithoutBody) {
   Site site;
   RawPeer peer(site.port());
@@ -527,6 +549,14 @@ TEST(Server, AHandlerIsToldWhenItsPeerGoesAway) {
     EXPECT_FALSE(responder.Send(Json("{}")));
   }
   EXPECT_EQ(site.server->counters().peers_gone, 2);
+}
+
+TEST(Server, AHalfClosedPeerGetsAnAnswerThatIsMadeAtOnce) {
+  Site site;
+  RawPeer peer(site.port());
+  peer.Send(kHello);
+  peer.EndSending();
+  EXPECT_TRUE(TextFits(peer.ReadToEnd(), {.ends = "\"hello\""}));
 }
 
 TEST(Server, ANoticeThatComesTooLateIsGivenAtOnce) {
@@ -730,6 +760,61 @@ TEST(Server, SaysWhyItDoesNotListen) {
   EXPECT_TRUE(
       Server::Start({.listen = "0.0.0.0:0", .plaintext_beyond_loopback = true}, Routes(), clock)
           .ok());
+}
+
+// Goal:   every request is answered or its handler told, and nothing is left, whoever comes and
+// goes. Method: peers that read, close or reset; answers, streams and silence from two threads; a
+// stop in
+//         the middle of it.
+TEST(Server, LosesNothingWhilePeersComeAndGo) {
+  for (const uint64_t seed : test::Seeds(5)) {
+    SCOPED_TRACE(fmt::format("to repeat: WEIR_SEED={}", seed));
+    std::atomic<int64_t> given{0};
+    std::atomic<int64_t> told{0};
+    std::atomic<bool> over{false};
+    Site site({.threads = 2, .waiting_bytes = 30'000});
+    const auto answer = [&](uint64_t own_seed) {
+      std::mt19937_64 rng(own_seed);
+      std::vector<Responder> kept;
+      while (!over) {
+        for (Responder& responder : site.held.Take(0)) {
+          ++given;
+          responder.OnGone([&told] { ++told; });
+          const uint64_t choice = rng() % 5;
+          if (choice == 0) responder.Send(Json(std::string(rng() % 100'000, 'x')));
+          if (choice == 1) kept.push_back(std::move(responder));
+          if (choice < 2) continue;
+          if (choice == 2) Responder dropped = std::move(responder);
+          if (choice == 2) continue;
+          Stream stream = responder.Open({});
+          for (uint64_t left = rng() % 10; left > 0; --left) {
+            stream.Write(std::string(rng() % 10'000, 'y'));
+          }
+          if (choice == 3) stream.Close();
+        }
+        if (rng() % 3 == 0) kept.clear();
+        std::this_thread::yield();
+      }
+    };
+    std::thread first(answer, seed * 2);
+    std::thread second(answer, seed * 2 + 1);
+    std::mt19937_64 rng(seed);
+    for (int at = 0; at < 100; ++at) {
+      RawPeer peer(site.port(), 4096);
+      peer.Send("GET /held HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
+      if (rng() % 3 == 0) peer.ReadToEnd();
+      if (rng() % 3 == 0) peer.Reset();
+    }
+    site.server->Stop(milliseconds(static_cast<int64_t>(rng() % 3) * 10));
+    over = true;
+    first.join();
+    second.join();
+    const ServerCounters counters = site.server->counters();
+    EXPECT_EQ(counters.connections_open, 0);
+    EXPECT_LE(counters.responses[2] + counters.responses[5], given);
+    EXPECT_LE(told, counters.peers_gone);
+    EXPECT_GT(given, 0);
+  }
 }
 
 // Goal:   whatever bytes come, the server goes on.
