@@ -3,7 +3,6 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -128,15 +127,6 @@ RawPeer RawServer::Accept() {
   if (poll(&watched, 1, kWaitMillis) == 1) peer.fd_ = accept(fd_, nullptr, nullptr);
   WEIR_ASSERT(peer.fd_ >= 0);
   return peer;
-}
-
-int64_t RaiseDescriptorLimit() {
-  rlimit limit{};
-  WEIR_ASSERT(getrlimit(RLIMIT_NOFILE, &limit) == 0);
-  limit.rlim_cur = limit.rlim_max;
-  setrlimit(RLIMIT_NOFILE, &limit);
-  WEIR_ASSERT(getrlimit(RLIMIT_NOFILE, &limit) == 0);
-  return static_cast<int64_t>(limit.rlim_cur);
 }
 
 }  // namespace weir::test

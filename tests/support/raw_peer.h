@@ -59,7 +59,4 @@ class RawServer {
   uint16_t port_ = 0;
 };
 
-/// Lets this process have as many descriptors as it may; returns how many that is.
-int64_t RaiseDescriptorLimit();
-
 }  // namespace weir::test

@@ -76,6 +76,7 @@ class Client {
   ///         the
   ///                       answer is larger than response_bytes; a header or target that cannot be
   ///                       sent.
+  ///         kExhausted    no threads or descriptors to look for the host with.
   ///         kCancelled    the stop was asked for.
   Result<ClientResponse> Send(const ClientRequest& request, const sys::Stop& stop);
 

@@ -26,7 +26,10 @@ struct Lookup {
 /// The system's resolver cannot be interrupted, so a thread asks it that nobody has to wait for.
 Result<std::vector<Address>> ResolveName(const Url& url, const Waiter& waiter) {
   auto lookup = std::make_shared<Lookup>();
-  WEIR_ASSERT(lookup->done.fd() >= 0);
+  if (lookup->done.fd() < 0) {
+    return Fail(Code::kExhausted, "cannot look for the host '{}': {}; close some files", url.host,
+                std::strerror(errno));
+  }
   WEIR_TRY(std::thread asking, sys::StartThread([lookup, host = url.host, port = url.port] {
              auto found = Resolve(host, port);
              const std::lock_guard lock(lookup->mutex);

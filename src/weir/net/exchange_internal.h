@@ -28,6 +28,7 @@ class Mailbox {
   };
 
   Mailbox();
+  /// Readable when there are letters; -1 when the system had no descriptor.
   int fd() const { return event_.fd(); }
 
   void Post(std::shared_ptr<Exchange> exchange);

@@ -23,12 +23,12 @@ constexpr int kMostAccepted = 64;     // In a row, before others have their turn
 constexpr std::chrono::milliseconds kLingerTimeout{2'000};
 constexpr std::chrono::milliseconds kAcceptPause{100};  // When there are no descriptors.
 
-void Watch(int epoll, int operation, int fd, uint32_t events, uint64_t tag) {
+/// False when the system has no room for one more.
+bool Watch(int epoll, int operation, int fd, uint32_t events, uint64_t tag) {
   epoll_event event{};
   event.events = events;
   event.data.u64 = tag;
-  const int failed = epoll_ctl(epoll, operation, fd, &event);
-  WEIR_ASSERT(failed == 0);
+  return epoll_ctl(epoll, operation, fd, &event) == 0;
 }
 
 std::chrono::milliseconds DurationOf(Wait wait, const ServerOptions& options) {
@@ -67,16 +67,19 @@ Loop::Loop(ServerCore& core)
     : core_(core),
       mailbox_(std::make_shared<Mailbox>()),
       epoll_(epoll_create1(EPOLL_CLOEXEC)),
-      read_room_(kReadRoomBytes) {
-  WEIR_ASSERT(epoll_.fd() >= 0);
-  Watch(epoll_.fd(), EPOLL_CTL_ADD, mailbox_->fd(), EPOLLIN, kMailboxTag);
-}
+      read_room_(kReadRoomBytes) {}
 
 Loop::~Loop() { Join(); }
 
 Status Loop::Start(Descriptor listener) {
   listener_ = std::move(listener);
-  if (listener_.fd() >= 0) WatchListener(true);
+  if (!Watch(epoll_.fd(), EPOLL_CTL_ADD, mailbox_->fd(), EPOLLIN, kMailboxTag) ||
+      (listener_.fd() >= 0 && !WatchListener(true))) {
+    return Fail(
+        Code::kExhausted,
+        "cannot wait for connections: no descriptors or memory are left; raise the limit on "
+        "open files (ulimit -n), then run again");
+  }
   now_ = sys::SteadyNow();
   WEIR_TRY(thread_, sys::StartThread([this] { Run(); }));
   return Ok();
@@ -158,8 +161,9 @@ std::string_view Loop::Date() {
   return date_;
 }
 
-void Loop::WatchListener(bool watch) {
-  Watch(epoll_.fd(), watch ? EPOLL_CTL_ADD : EPOLL_CTL_DEL, listener_.fd(), EPOLLIN, kListenerTag);
+bool Loop::WatchListener(bool watch) {
+  return Watch(epoll_.fd(), watch ? EPOLL_CTL_ADD : EPOLL_CTL_DEL, listener_.fd(), EPOLLIN,
+               kListenerTag);
 }
 
 void Loop::AcceptAll() {
@@ -214,8 +218,12 @@ void Loop::Adopt(Descriptor descriptor, const Address& peer) {
   Connection& connection = *list.back();
   connection.place = std::prev(list.end());
   Arm(connection, Wait::kHead);
-  Watch(epoll_.fd(), EPOLL_CTL_ADD, fd, EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET,
-        reinterpret_cast<uint64_t>(&connection));
+  constexpr uint32_t kEvents = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET;
+  const auto tag = reinterpret_cast<uint64_t>(&connection);
+  if (!Watch(epoll_.fd(), EPOLL_CTL_ADD, fd, kEvents, tag)) {
+    LiveCounters::Add(core_.counters.connections_refused);
+    Drop(connection);
+  }
 }
 
 void Loop::TakeLetters() {
@@ -237,8 +245,8 @@ void Loop::ExpireDeadlines() {
     }
   }
   if (accept_again_.count() != 0 && accept_again_ <= now_) {
-    accept_again_ = {};
-    if (listener_.fd() >= 0) WatchListener(true);
+    const bool again = listener_.fd() < 0 || WatchListener(true);
+    accept_again_ = again ? sys::Duration(0) : now_ + kAcceptPause;
   }
 }
 

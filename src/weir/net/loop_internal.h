@@ -92,7 +92,7 @@ class Loop {
   void Refuse(Descriptor socket);
   void TakeLetters();
   void ExpireDeadlines();
-  void WatchListener(bool watch);
+  bool WatchListener(bool watch);
   void Drain();
   void Drop(Connection& connection);
   bool Empty() const;

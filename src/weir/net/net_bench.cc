@@ -25,6 +25,7 @@
 #include "weir/net/client.h"
 #include "weir/net/connector_internal.h"
 #include "weir/net/server.h"
+#include "weir/sys/process.h"
 
 namespace weir::net {
 namespace {
@@ -228,10 +229,7 @@ Settings Parse(int argc, char** argv) {
 
 int Main(int argc, char** argv) {
   const Settings settings = Parse(argc, argv);
-  rlimit limit{};
-  getrlimit(RLIMIT_NOFILE, &limit);
-  limit.rlim_cur = limit.rlim_max;
-  setrlimit(RLIMIT_NOFILE, &limit);
+  sys::RaiseDescriptorLimit();
   sys::RealClock clock;
   HeldRequests held;
   std::atomic<int64_t> wrong{0};

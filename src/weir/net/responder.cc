@@ -20,9 +20,7 @@ void Frame(const Exchange& exchange, std::string_view bytes, std::string& out) {
 
 }  // namespace
 
-Mailbox::Mailbox() : event_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
-  WEIR_ASSERT(event_.fd() >= 0);
-}
+Mailbox::Mailbox() : event_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
 
 void Mailbox::WakeLocked() {
   if (std::exchange(woken_, true)) return;

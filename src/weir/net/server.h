@@ -38,8 +38,8 @@ struct ServerCounters {
   int64_t tls_failures = 0;         ///< Handshakes that did not end well.
   int64_t responses[6] = {};        ///< By status class: [2] counts 200 to 299; [0] is unused.
   int64_t requests_refused = 0;     ///< Of these, not given to a handler: 400, 404, 408, 413, ...
-  int64_t peers_gone = 0;           ///< Requests whose peer went away before the answer.
-  int64_t streams_cut = 0;          ///< For a reader too slow, or an answer that was given up.
+  int64_t peers_gone = 0;   ///< Requests whose peer went away, or was cut, before the answer.
+  int64_t streams_cut = 0;  ///< For a reader too slow, or an answer that was given up.
   int64_t bytes_received = 0;
   int64_t bytes_sent = 0;
 };
@@ -55,6 +55,8 @@ struct ServerCore;
 ///
 /// A peer counts as gone when it ends its side, too: half-closing to mark the end of a request is
 /// not for requests whose answer is not made at once.
+///
+/// A connection is a descriptor: where thousands are held, see sys::RaiseDescriptorLimit.
 ///
 /// Memory:  about 1 KiB per connection that waits, its request aside; with TLS about 15 KiB.
 /// Threads: any. Stop() and the destructor must not be called by a handler or notice.

@@ -2,6 +2,7 @@
 // Method: real sockets, byte by byte.
 #include "weir/net/server.h"
 
+#include <pthread.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -15,6 +16,8 @@
 #include "tests/support/raw_peer.h"
 #include "tests/support/seeds.h"
 #include "tests/support/text_fits.h"
+#include "weir/net/client.h"
+#include "weir/sys/process.h"
 
 namespace weir::net {
 namespace {
@@ -456,6 +459,43 @@ TEST(Server, WithoutDescriptorsItAcceptsLater) {
   EXPECT_GE(site.server->counters().connections_refused, 1);
 }
 
+TEST(Server, StartsWholeOrNotAtAll) {
+  sys::ManualClock clock;
+  pthread_attr_t before;
+  pthread_attr_t huge;
+  ASSERT_EQ(pthread_getattr_default_np(&before), 0);
+  ASSERT_EQ(pthread_attr_init(&huge), 0);
+  ASSERT_EQ(pthread_attr_setstacksize(&huge, size_t{1} << 50), 0);  // More than addresses reach.
+  ASSERT_EQ(pthread_setattr_default_np(&huge), 0);
+  const auto threadless = Server::Start({.threads = 2}, Routes(), clock);
+  ASSERT_EQ(pthread_setattr_default_np(&before), 0);
+  ASSERT_FALSE(threadless.ok());
+  EXPECT_EQ(threadless.error().code, Code::kExhausted);
+
+  rlimit limit{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &limit), 0);
+  const int next = dup(0);
+  close(next);
+  int refused = 0;  // With room for no descriptor, for one, for two, ... until there are enough.
+  for (bool started = false; !started && refused < 20; refused += started ? 0 : 1) {
+    const rlimit tight{static_cast<rlim_t>(next + refused), limit.rlim_max};
+    ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &tight), 0);
+    const auto server = Server::Start({}, Routes(), clock);
+    ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
+    started = server.ok();
+  }
+  EXPECT_EQ(refused, 3) << "a socket, an epoll, a mailbox";
+}
+
+TEST(Server, ListensOnIpv6) {
+  auto site = Site({.listen = "[::1]:0"});
+  EXPECT_TRUE(TextFits(site.server->url(), {.starts = "http://[::1]:"}));
+  const auto client = Client::Create({.url = site.server->url()});
+  const auto answer = client.value()->Send({.target = "/hello"}, sys::Stop());
+  ASSERT_TRUE(answer.ok()) << answer.error().message;
+  EXPECT_EQ(answer.value().body, "\"hello\"");
+}
+
 TEST(Server, HeadIsGetWithoutBody) {
   Site site;
   RawPeer peer(site.port());
@@ -571,7 +611,7 @@ TEST(Server, ANoticeThatComesTooLateIsGivenAtOnce) {
 }
 
 TEST(Server, AThousandHeldRequestsAreAnsweredAtOnce) {
-  const int64_t descriptors = test::RaiseDescriptorLimit();
+  const int64_t descriptors = sys::RaiseDescriptorLimit();
   const size_t count = descriptors < 2200 ? 200 : 1000;
   for (const int threads : {1, 3}) {
     Site site({.threads = threads});

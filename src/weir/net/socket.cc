@@ -91,19 +91,24 @@ bool IsAddress(const std::string& host) { return Look(host, 0, AI_NUMERICHOST).o
 Result<Descriptor> Listen(const Address& address) {
   Descriptor listener(
       socket(address.storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  const auto* const name = reinterpret_cast<const sockaddr*>(&address.storage);
   const int on = 1;
-  if (listener.fd() < 0 ||
-      setsockopt(listener.fd(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) != 0 ||
-      bind(listener.fd(), reinterpret_cast<const sockaddr*>(&address.storage), address.bytes) !=
-          0 ||
-      listen(listener.fd(), kBacklog) != 0) {
-    const int error = errno;
-    return Fail(error == EADDRINUSE ? Code::kUnavailable : Code::kInvalid,
-                "cannot listen on {}: {}; {}", address.Text(), std::strerror(error),
-                error == EADDRINUSE ? "end the program that does, or name another port"
-                                    : "name an address of this machine, and a port that is free");
+  if (listener.fd() >= 0 &&
+      setsockopt(listener.fd(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) == 0 &&
+      bind(listener.fd(), name, address.bytes) == 0 && listen(listener.fd(), kBacklog) == 0) {
+    return listener;
   }
-  return listener;
+  const int error = errno;
+  Code code = Code::kInvalid;
+  std::string_view remedy = "name an address of this machine, and a port that is free";
+  if (error == EADDRINUSE) {
+    code = Code::kUnavailable;
+    remedy = "end the program that does, or name another port";
+  } else if (error == EMFILE || error == ENFILE || error == ENOMEM || error == ENOBUFS) {
+    code = Code::kExhausted;
+    remedy = "raise the limit on open files (ulimit -n), then run again";
+  }
+  return Fail(code, "cannot listen on {}: {}; {}", address.Text(), std::strerror(error), remedy);
 }
 
 Address LocalAddress(int socket) {

@@ -48,7 +48,8 @@ Result<std::vector<Address>> Resolve(const std::string& host, uint16_t port);
 /// True for what Resolve knows without asking: an address.
 bool IsAddress(const std::string& host);
 
-/// Errors: kUnavailable when the port is taken, kInvalid when the address is not this machine's.
+/// Errors: kUnavailable when the port is taken, kInvalid when the address is not this machine's,
+///         kExhausted when there are no descriptors.
 Result<Descriptor> Listen(const Address& address);
 /// The address a socket is bound to.
 Address LocalAddress(int socket);
