@@ -44,10 +44,10 @@ Connection::~Connection() {
   LiveCounters& counters = loop_.core().counters;
   if (exchange_ != nullptr) {
     exchange_->connection = nullptr;
-    if (exchange_->Go()) LiveCounters::Add(counters.peers_gone);
+    exchange_->Go(counters.peers_gone);
   }
-  socket_.Close();
   LiveCounters::Add(counters.connections_open, -1);
+  socket_.Close();
 }
 
 Connection::Fate Connection::OnEvents(uint32_t epoll_events) {
@@ -146,7 +146,10 @@ Connection::Turn Connection::Parse(std::string_view bytes) {
     if (step == ParseStep::kRefused) refusal = parser_->refusal();
     if (step == ParseStep::kHead) refusal = CheckHead();
     if (step == ParseStep::kDone || step == ParseStep::kMore) refusal = ChargeBody();
-    if (refusal.status != 0) return Refuse(refusal);
+    if (refusal.status != 0) {
+      input_ = bytes;
+      return Refuse(refusal);
+    }
     if (step == ParseStep::kMore) return WaitForMore(bytes);
     if (step == ParseStep::kHead) ContinueBody(!bytes.empty());
     if (step == ParseStep::kDone) {
@@ -248,7 +251,7 @@ Connection::Turn Connection::TakeAnswer() {
   if (!response) return hung_up_ ? Turn::kClose : Turn::kWait;
   if (!Sound(*response) || (stream && HasNoBody(response->status))) {
     *response = ErrorResponse(500, "the answer has a header that cannot be sent");
-    if (std::exchange(stream, false)) exchange_->Go();
+    if (std::exchange(stream, false)) exchange_->Go(loop_.core().counters.peers_gone);
   }
   if (stream) {
     std::string head;
@@ -281,6 +284,7 @@ Connection::Turn Connection::Refuse(const Refusal& refusal) {
   if (!knows_end || body_unread_) {
     close_after_ = true;
     body_unread_ = true;
+    input_ = {};
   }
   ReleaseBody();
   parser_.reset();

@@ -1,7 +1,9 @@
 #pragma once
 // Exchange: one request and its answer, where the thread that answers meets the one that sends.
 // Mailbox: how the former wakes the latter.
+#include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -72,8 +74,8 @@ struct Exchange {
 
   /// Tells the loop to look. Requires: `mutex` is held through `lock`; it is let go.
   static void Notify(const std::shared_ptr<Exchange>& exchange, std::unique_lock<std::mutex>& lock);
-  /// The peer has gone; gives notice. False when the answer was complete.
-  bool Go();
+  /// The peer has gone: counts it in `gone_count` and gives notice, unless the answer was complete.
+  void Go(std::atomic<int64_t>& gone_count);
   void SetNotice(std::function<void()> notice);
 };
 

@@ -70,19 +70,18 @@ void Exchange::Notify(const std::shared_ptr<Exchange>& exchange,
   if (post) exchange->mailbox->Post(exchange);
 }
 
-bool Exchange::Go() {
+void Exchange::Go(std::atomic<int64_t>& gone_count) {
   std::function<void()> notice;
-  bool open = false;
   {
     const std::lock_guard lock(mutex);
     gone = true;
     waiting = {};
     response.reset();
-    open = state == State::kWaiting || state == State::kStreaming;
-    if (open) notice = std::exchange(on_gone, nullptr);
+    if (state != State::kWaiting && state != State::kStreaming) return;
+    ++gone_count;
+    notice = std::exchange(on_gone, nullptr);
   }
   if (notice) notice();
-  return open;
 }
 
 void Exchange::SetNotice(std::function<void()> notice) {

@@ -542,6 +542,15 @@ TEST(Server, PipelinedRequestsAreAnsweredOneAfterTheOther) {
   EXPECT_TRUE(TextFits(peer.ReadToEnd(), {.ends = "\r\n\r\nc"}));
 }
 
+TEST(Server, ARefusalDoesNotSwallowTheRequestBehindIt) {
+  Site site;
+  RawPeer peer(site.port());
+  peer.Send(fmt::format("GET /nowhere HTTP/1.1\r\nHost: a\r\n\r\n{}{}", kHello, kHello));
+  EXPECT_TRUE(TextFits(peer.ReadResponse(), {.starts = "HTTP/1.1 404 "}));
+  EXPECT_TRUE(TextFits(peer.ReadResponse(), {.ends = "\"hello\""}));
+  EXPECT_TRUE(TextFits(peer.ReadResponse(), {.ends = "\"hello\""}));
+}
+
 TEST(Server, ARequestWithoutAnAnswerGets500) {
   Site site;
   EXPECT_TRUE(TextFits(site.Ask(Closing("GET", "/dropped")), Refused(500, "no answer")));
