@@ -7,6 +7,7 @@ find_package(GTest REQUIRED)
 find_package(PostgreSQL REQUIRED)
 find_package(SQLite3 REQUIRED)
 find_package(OpenSSL REQUIRED)
+find_package(Boost 1.81 REQUIRED)  # Headers only.
 find_package(yaml-cpp REQUIRED)
 find_package(CLI11 REQUIRED)
 find_package(nlohmann_json REQUIRED)

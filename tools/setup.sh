@@ -15,6 +15,7 @@ readonly PACKAGES=(
   ca-certificates openssl git make g++ cmake ninja-build ccache lld python3 python3-venv
   libfmt-dev libspdlog-dev libcli11-dev libyaml-cpp-dev nlohmann-json3-dev
   libxxhash-dev libzstd-dev liblz4-dev libpq-dev libpg-query-dev libssl-dev libsqlite3-dev
+  libboost1.81-dev
   libgtest-dev postgresql-15 postgresql-client-15)
 readonly FUZZ_PACKAGES=(clang-19 libclang-rt-19-dev llvm-19)
 readonly PACKAGE_PACKAGES=(dpkg-dev debootstrap)

@@ -117,6 +117,15 @@ ProcessUsage ReadProcessUsage() {
   return usage;
 }
 
+int64_t RaiseDescriptorLimit() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return 0;
+  const rlim_t before = limit.rlim_cur;
+  limit.rlim_cur = limit.rlim_max;
+  const bool raised = setrlimit(RLIMIT_NOFILE, &limit) == 0;
+  return static_cast<int64_t>(raised ? limit.rlim_max : before);
+}
+
 Duration ThreadCpuTime() {
   timespec spent{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &spent);

@@ -26,6 +26,10 @@ ProcessUsage ReadProcessUsage();
 /// tests.
 int64_t UsableMemoryBytes(const std::string& root = "");
 
+/// Raises how many descriptors this process may have to as many as it may grant itself; returns how
+/// many that is. Systems start programs with 1,024, for the sake of old ones that call select(2).
+int64_t RaiseDescriptorLimit();
+
 /// What the calling thread has spent of the processors, user and system. Cost: about 0.3 µs.
 Duration ThreadCpuTime();
 /// Time for which the calling thread could have run and no processor was free; 0 where the kernel

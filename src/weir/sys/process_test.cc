@@ -1,6 +1,7 @@
 #include "weir/sys/process.h"
 
 #include <sys/mman.h>
+#include <sys/resource.h>
 
 #include <cstring>
 
@@ -56,6 +57,18 @@ TEST(Process, ProcessorTimeGrowsWithWork) {
   }
   EXPECT_GE(ReadProcessUsage().user_micros, before.user_micros);
   EXPECT_GE(ReadProcessUsage().major_faults, before.major_faults);
+}
+
+TEST(RaiseDescriptorLimit, GrantsAllThatMayBeHad) {
+  rlimit limit{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &limit), 0);
+  const rlimit low{64, limit.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &low), 0);
+  EXPECT_EQ(RaiseDescriptorLimit(), static_cast<int64_t>(limit.rlim_max));
+  rlimit now{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &now), 0);
+  EXPECT_EQ(now.rlim_cur, limit.rlim_max);
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
 }
 
 }  // namespace
