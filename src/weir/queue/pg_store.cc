@@ -290,6 +290,18 @@ Result<std::vector<PromotedLine>> PgStore::GiveBackUnknown(SessionId session, Le
   return RunForLines(sql::kGiveBackUnknown, {Text(session), Text(last), Numbers(known)});
 }
 
+// One statement is a transaction by itself.
+Result<FlushResult> PgStore::Flush(const FlushBatch& batch) {
+  const int statements = !batch.starts.empty() + !batch.completions.empty() +
+                         !batch.failures.empty() + !batch.returns.empty();
+  if (statements < 2) return JobStore::Flush(batch);
+  WEIR_DO(connection_->Exec("BEGIN"));
+  auto result = JobStore::Flush(batch);
+  const Status ended = connection_->Exec(result.ok() ? "COMMIT" : "ROLLBACK");
+  if (result.ok()) WEIR_DO(ended);
+  return result;
+}
+
 Result<std::vector<PromotedLine>> PgStore::Promote(int most) {
   return RunForLines(sql::kPromote, {Text(most)});
 }

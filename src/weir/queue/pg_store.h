@@ -36,6 +36,7 @@ class PgStore final : public JobStore {
                                         std::span<const Lease> known) override;
   Result<std::vector<PromotedLine>> GiveBackUnknown(SessionId session, Lease last,
                                                     std::span<const Lease> known) override;
+  Result<FlushResult> Flush(const FlushBatch& batch) override;
   Result<std::vector<PromotedLine>> Promote(int most) override;
   Result<std::optional<State>> Cancel(const JobId& id) override;
   Result<std::optional<JobRecord>> Find(const JobId& id) override;

@@ -253,27 +253,28 @@ void ServerCore::FlushIfDue(sys::Duration now) {
   CollectStarts(now);
   if (flushing_ || pending_.empty()) return;
   if (now < flush_at_) return LookAgainAt(flush_at_);
-  FlushCommand flush;
+  FlushBatch flush;
   flush.starts = TakeFront(pending_.starts, kMostInFlush);
   flush.completions = TakeFront(pending_.completions, kMostInFlush);
   flush.failures = TakeFront(pending_.failures, kMostInFlush);
   flush.returns = TakeFront(pending_.returns, kMostInFlush);
   flushing_ = true;
   ++counters_.flushes;
-  commands_.emplace_back(std::move(flush));
+  commands_.emplace_back(FlushCommand{std::move(flush)});
 }
 
 void ServerCore::Flushed(const FlushCommand& command, Result<FlushResult> result,
                          sys::Duration now) {
   flushing_ = false;
+  const FlushBatch& batch = command.batch;
   if (!result.ok()) {  // It may have happened all the same: then the second time finds it stale.
     const auto again = [](auto& to, const auto& from) {
       to.insert(to.begin(), from.begin(), from.end());
     };
-    again(pending_.starts, command.starts);
-    again(pending_.completions, command.completions);
-    again(pending_.failures, command.failures);
-    again(pending_.returns, command.returns);
+    again(pending_.starts, batch.starts);
+    again(pending_.completions, batch.completions);
+    again(pending_.failures, batch.failures);
+    again(pending_.returns, batch.returns);
     flush_at_ = now + kAfterError;
     return;
   }
@@ -281,20 +282,20 @@ void ServerCore::Flushed(const FlushCommand& command, Result<FlushResult> result
   const std::set<JobId> completed(done.completed.begin(), done.completed.end());
   std::set<JobId> failed;
   for (const Moved& moved : done.failed) failed.insert(moved.id);
-  for (const Outcome& each : command.completions) {
+  for (const Outcome& each : batch.completions) {
     Settle(each.held.lease, completed.contains(each.held.id));
   }
-  for (const Outcome& each : command.failures) {
+  for (const Outcome& each : batch.failures) {
     Settle(each.held.lease, failed.contains(each.held.id));
   }
   const std::set<JobId> started(done.started.begin(), done.started.end());
-  for (const HandOver& each : command.starts) {
+  for (const HandOver& each : batch.starts) {
     const auto handed = handed_.find(each.lease);
     if (started.contains(each.id) || handed == handed_.end() || handed->second.settled) continue;
     handed->second.settled = true;  // Its worker has ended.
     pending_.returns.push_back(each);
   }
-  for (const HandOver& each : command.returns) {
+  for (const HandOver& each : batch.returns) {
     const auto handed = handed_.find(each.lease);
     if (handed == handed_.end()) continue;
     Lower(handed->second.line, handed->second.run_at);

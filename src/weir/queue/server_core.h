@@ -41,16 +41,9 @@ struct FindLinesCommand {
   size_t tag_set = 0;
   std::vector<LineGap> gaps;
 };
-/// Start, Complete, FailJobs and GiveBack in one transaction, then Flushed().
+/// JobStore::Flush, then Flushed().
 struct FlushCommand {
-  std::vector<HandOver> starts;
-  std::vector<Outcome> completions;
-  std::vector<Outcome> failures;
-  std::vector<HandOver> returns;
-
-  bool empty() const {
-    return starts.empty() && completions.empty() && failures.empty() && returns.empty();
-  }
+  FlushBatch batch;
 };
 /// Renew, EndSessions, Promote, Audit where workers are named, and GiveBackUnknown where
 /// `last_lost` is not 0; then Kept().
@@ -92,13 +85,6 @@ struct ReportRequest {
   SessionId worker = 0;
   uint64_t report_id = 0;  ///< Of the worker's choosing; the same one gets the same answer again.
   std::vector<Outcome> outcomes;
-};
-
-struct FlushResult {
-  std::vector<JobId> started;
-  std::vector<JobId> completed;
-  std::vector<Moved> failed;
-  std::vector<JobId> returned;
 };
 
 struct KeepResult {
@@ -221,7 +207,7 @@ class ServerCore {
   std::map<Lease, Handed> handed_;
   std::multimap<sys::Duration, Lease> starts_;  // When to write them down.
   std::vector<Waiting> waiting_;
-  FlushCommand pending_;
+  FlushBatch pending_;
   sys::Duration flush_at_{0};
   bool flushing_ = false;
   sys::Duration keep_at_{0};

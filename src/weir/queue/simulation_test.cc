@@ -80,7 +80,7 @@ class Simulation {
   void Execute(const Command& command);
   template <typename Answer>
   void AskStore(std::function<Answer()> ask, std::function<void(Result<Answer>)> then);
-  FlushResult Flush(const FlushCommand& flush);
+  FlushResult Flush(const FlushBatch& flush);
   void Send(Worker& worker, const WorkerCommand& command);
   void Call(Worker& worker, std::function<void()> at_server, std::function<void()> failed);
   void Reply(RequestId request, std::function<void(Worker&)> at_worker);
@@ -157,7 +157,7 @@ void Simulation::AskStore(std::function<Answer()> ask, std::function<void(Result
   });
 }
 
-FlushResult Simulation::Flush(const FlushCommand& flush) {
+FlushResult Simulation::Flush(const FlushBatch& flush) {
   const auto fenced = [&](HandOver held) {
     if (canary_ == Canary::kNoFence && newest_.contains(held.id)) held.lease = newest_[held.id];
     return held;
@@ -201,7 +201,7 @@ void Simulation::Execute(const Command& command) {
         [this, find = *find](auto lines) { server_->FoundLines(find, std::move(lines), Now()); });
   } else if (const auto* flush = std::get_if<FlushCommand>(&command)) {
     AskStore<FlushResult>(
-        [this, flush = *flush] { return Flush(flush); },
+        [this, flush = *flush] { return Flush(flush.batch); },
         [this, flush = *flush](auto done) { server_->Flushed(flush, std::move(done), Now()); });
   } else if (const auto* keep = std::get_if<KeepCommand>(&command)) {
     AskStore<KeepResult>(

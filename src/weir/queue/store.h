@@ -81,6 +81,26 @@ struct PromotedLine {
   bool operator==(const PromotedLine&) const = default;
 };
 
+/// What happened to jobs since the last flush.
+struct FlushBatch {
+  std::vector<HandOver> starts;
+  std::vector<Outcome> completions;
+  std::vector<Outcome> failures;
+  std::vector<HandOver> returns;
+
+  bool empty() const {
+    return starts.empty() && completions.empty() && failures.empty() && returns.empty();
+  }
+};
+
+/// Of a FlushBatch, what happened; the rest had lost its lease.
+struct FlushResult {
+  std::vector<JobId> started;
+  std::vector<JobId> completed;
+  std::vector<Moved> failed;
+  std::vector<JobId> returned;
+};
+
 /// A job that runs, as the store has it.
 struct AuditedJob {
   JobId id;
@@ -150,6 +170,8 @@ class JobStore {
   /// whose answer was lost, is ready again.
   virtual Result<std::vector<PromotedLine>> GiveBackUnknown(SessionId session, Lease last,
                                                             std::span<const Lease> known) = 0;
+  /// Start, Complete, FailJobs and GiveBack in one transaction.
+  virtual Result<FlushResult> Flush(const FlushBatch& batch);
   /// Scheduled jobs whose time has come, at most so many, become ready.
   virtual Result<std::vector<PromotedLine>> Promote(int most) = 0;
   /// A job that waits is cancelled; one that runs is marked, for its worker to stop it. Returns
