@@ -44,7 +44,7 @@ struct Bench {
   Status Batches(int size) {
     LineDemand demand{{tag, 0, 1}, 0, {}, size};
     while (true) {
-      WEIR_TRY(const auto held, store.Claim({&demand, 1}, (server << 32) + drawn, server));
+      WEIR_TRY(const auto held, store.Claim({&demand, 1}, size, (server << 32) + drawn, server));
       if (held.empty()) return Ok();
       drawn += size;
       demand.after_run_at = held.back().run_at;

@@ -22,6 +22,12 @@ int32_t NumberOf(std::map<std::string, int32_t>& names, const std::string& name)
   return names.try_emplace(name, static_cast<int32_t>(names.size()) + 1).first->second;
 }
 
+std::vector<PromotedLine> Promoted(const std::map<Line, Moment>& lines) {
+  std::vector<PromotedLine> promoted;
+  for (const auto& [line, run_at] : lines) promoted.push_back({line, run_at});
+  return promoted;
+}
+
 }  // namespace
 
 Moment MemoryStore::Now() {
@@ -164,13 +170,14 @@ Result<std::vector<Expired>> MemoryStore::EndSessions(int crashes_to_die) {
   return expired;
 }
 
-Result<std::vector<HeldJob>> MemoryStore::Claim(std::span<const LineDemand> demands, Lease before,
-                                                SessionId session) {
+Result<std::vector<HeldJob>> MemoryStore::Claim(std::span<const LineDemand> demands, int most,
+                                                Lease before, SessionId session) {
   std::vector<HeldJob> claimed;
+  if (!sessions_.contains(session)) return claimed;
   for (const LineDemand& demand : demands) {
     auto at = ready_.upper_bound({demand.line, demand.after_run_at, demand.after_id});
-    for (int left = demand.most; left > 0 && at != ready_.end() && std::get<Line>(*at) ==
-         demand.line; --left) {
+    for (int left = demand.most; left > 0 && most > 0 && at != ready_.end() &&
+                                 std::get<Line>(*at) == demand.line; --left, --most) {
       Living& living = living_.at(std::get<JobId>(*at++));
       Hold(living, State::kBuffered, ++before, session);
       claimed.push_back(living.job);
@@ -182,6 +189,7 @@ Result<std::vector<HeldJob>> MemoryStore::Claim(std::span<const LineDemand> dema
 Result<std::optional<HeldJob>> MemoryStore::Take(std::span<const int32_t> tag_ids,
                                                  const Line& last, Lease lease,
                                                  SessionId session) {
+  if (!sessions_.contains(session)) return std::optional<HeldJob>();
   const Place* best = nullptr;
   const auto turn = [&](const Line& line) {
     return std::tuple(line.rank, line.rank == last.rank && line.tenant_id <= last.tenant_id,
@@ -216,6 +224,7 @@ Result<std::vector<JobId>> MemoryStore::Start(std::span<const HandOver> handed) 
   for (const HandOver& each : handed) {
     Living* const living = FindHeld(each);
     if (living == nullptr || living->state != State::kBuffered) continue;
+    if (!sessions_.contains(each.worker)) continue;
     Hold(*living, State::kRunning, each.lease, each.worker);
     ++living->job.attempt;
     started.push_back(each.id);
@@ -274,16 +283,51 @@ Result<std::vector<JobId>> MemoryStore::GiveBack(std::span<const HandOver> held)
   return back;
 }
 
-Result<std::vector<Line>> MemoryStore::Promote(int most) {
-  std::set<Line> lines;
+// Into its line, and the earliest of each line into `lines`.
+void MemoryStore::EnterLine(Living& living, std::map<Line, Moment>& lines) {
+  Enter(living, State::kReady);
+  Moment& first = lines.try_emplace(living.job.line, living.job.run_at).first->second;
+  first = std::min(first, living.job.run_at);
+}
+
+Result<std::vector<AuditedJob>> MemoryStore::Audit(std::span<const SessionId> workers,
+                                                   std::span<const Lease> known) {
+  const auto has = [](const auto& list, auto value) {
+    return std::find(list.begin(), list.end(), value) != list.end();
+  };
+  std::vector<AuditedJob> jobs;
+  for (const auto& [id, living] : living_) {
+    if (living.state != State::kRunning || !has(workers, living.session)) continue;
+    jobs.push_back({id, living.job.lease, living.job.line, living.job.run_at, living.session,
+                    has(known, living.job.lease), living.cancelled});
+  }
+  for (const AuditedJob& job : jobs) {
+    if (!job.known) Return(job.id, false);
+  }
+  return jobs;
+}
+
+Result<std::vector<PromotedLine>> MemoryStore::GiveBackUnknown(SessionId session, Lease last,
+                                                               std::span<const Lease> known) {
+  std::map<Line, Moment> lines;
+  for (auto& [id, living] : living_) {
+    const bool unknown = living.state == State::kBuffered && living.session == session &&
+                         living.job.lease <= last &&
+                         std::find(known.begin(), known.end(), living.job.lease) == known.end();
+    if (unknown) EnterLine(living, lines);
+  }
+  return Promoted(lines);
+}
+
+Result<std::vector<PromotedLine>> MemoryStore::Promote(int most) {
+  std::map<Line, Moment> lines;
   for (auto& [id, living] : living_) {
     if (most == 0) break;
     if (living.state != State::kScheduled || living.job.run_at > Now()) continue;
-    Enter(living, State::kReady);
-    lines.insert(living.job.line);
+    EnterLine(living, lines);
     --most;
   }
-  return std::vector<Line>(lines.begin(), lines.end());
+  return Promoted(lines);
 }
 
 Result<std::optional<State>> MemoryStore::Cancel(const JobId& id) {

@@ -23,7 +23,7 @@ class MemoryStore final : public JobStore {
   Result<std::vector<SessionId>> Renew(std::span<const Renewal> renewals) override;
   Status CloseSession(SessionId session) override;
   Result<std::vector<Expired>> EndSessions(int crashes_to_die) override;
-  Result<std::vector<HeldJob>> Claim(std::span<const LineDemand> demands, Lease before,
+  Result<std::vector<HeldJob>> Claim(std::span<const LineDemand> demands, int most, Lease before,
                                      SessionId session) override;
   Result<std::optional<HeldJob>> Take(std::span<const int32_t> tag_ids, const Line& last,
                                       Lease lease, SessionId session) override;
@@ -32,7 +32,11 @@ class MemoryStore final : public JobStore {
   Result<std::vector<JobId>> Complete(std::span<const Outcome> outcomes) override;
   Result<std::vector<Moved>> FailJobs(std::span<const Outcome> outcomes) override;
   Result<std::vector<JobId>> GiveBack(std::span<const HandOver> held) override;
-  Result<std::vector<Line>> Promote(int most) override;
+  Result<std::vector<AuditedJob>> Audit(std::span<const SessionId> workers,
+                                        std::span<const Lease> known) override;
+  Result<std::vector<PromotedLine>> GiveBackUnknown(SessionId session, Lease last,
+                                                    std::span<const Lease> known) override;
+  Result<std::vector<PromotedLine>> Promote(int most) override;
   Result<std::optional<State>> Cancel(const JobId& id) override;
   Result<std::optional<JobRecord>> Find(const JobId& id) override;
 
@@ -54,6 +58,7 @@ class MemoryStore final : public JobStore {
   void Hold(Living& living, State state, Lease lease, SessionId session);
   void End(const JobId& id, JobRecord record);
   void Return(const JobId& id, bool charge_crash);
+  void EnterLine(Living& living, std::map<Line, Moment>& lines);
 
   sys::Clock& clock_;
   std::map<std::string, int32_t> tags_;

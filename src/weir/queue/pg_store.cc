@@ -67,6 +67,12 @@ struct HandOverArrays {
   ArrayText ran;
 };
 
+std::string Numbers(std::span<const int64_t> numbers) {
+  ArrayText text;
+  for (const int64_t number : numbers) text.AddNumber(number);
+  return text.text();
+}
+
 std::string Text(int64_t number) { return std::to_string(number); }
 
 }  // namespace
@@ -98,14 +104,6 @@ Result<std::vector<JobId>> PgStore::RunForIds(std::string_view sql, const Parame
   std::vector<JobId> ids;
   for (const pg::Row& row : rows) ids.push_back(Id(row[0]));
   return ids;
-}
-
-Result<std::vector<Line>> PgStore::RunForLines(std::string_view sql,
-                                               const Parameters& parameters) {
-  WEIR_TRY(const pg::Rows rows, Run(sql, parameters));
-  std::vector<Line> lines;
-  for (const pg::Row& row : rows) lines.push_back(LineAt(row, 0));
-  return lines;
 }
 
 Result<JobId> PgStore::Enqueue(const NewJob& job) {
@@ -163,25 +161,26 @@ Result<std::vector<Expired>> PgStore::EndSessions(int crashes_to_die) {
   return expired;
 }
 
-Result<std::vector<HeldJob>> PgStore::Claim(std::span<const LineDemand> demands, Lease before,
-                                            SessionId session) {
+Result<std::vector<HeldJob>> PgStore::Claim(std::span<const LineDemand> demands, int most,
+                                            Lease before, SessionId session) {
   ArrayText tags;
   ArrayText ranks;
   ArrayText tenants;
   ArrayText after_run_at;
   ArrayText after_id;
-  ArrayText most;
+  ArrayText quotas;
   for (const LineDemand& demand : demands) {
     tags.AddNumber(demand.line.tag_id);
     ranks.AddNumber(demand.line.rank);
     tenants.AddNumber(demand.line.tenant_id);
     after_run_at.AddNumber(demand.after_run_at);
     after_id.AddText(demand.after_id.ToString());
-    most.AddNumber(demand.most);
+    quotas.AddNumber(demand.most);
   }
   WEIR_TRY(pg::Rows rows,
            Run(sql::kClaim, {tags.text(), ranks.text(), tenants.text(), after_run_at.text(),
-                             after_id.text(), most.text(), Text(before), Text(session)}));
+                             after_id.text(), quotas.text(), Text(most), Text(before),
+                             Text(session)}));
   std::vector<HeldJob> jobs;
   for (pg::Row& row : rows) jobs.push_back(Held(row));
   return jobs;
@@ -211,8 +210,12 @@ Result<std::vector<Line>> PgStore::FindLines(std::span<const LineGap> gaps) {
     before_ranks.AddNumber(gap.before.rank);
     before_tenants.AddNumber(gap.before.tenant_id);
   }
-  return RunForLines(sql::kFindLines, {tags.text(), after_ranks.text(), after_tenants.text(),
-                                       before_ranks.text(), before_tenants.text()});
+  WEIR_TRY(const pg::Rows rows,
+           Run(sql::kFindLines, {tags.text(), after_ranks.text(), after_tenants.text(),
+                                 before_ranks.text(), before_tenants.text()}));
+  std::vector<Line> lines;
+  for (const pg::Row& row : rows) lines.push_back(LineAt(row, 0));
+  return lines;
 }
 
 Result<std::vector<JobId>> PgStore::Start(std::span<const HandOver> handed) {
@@ -263,7 +266,43 @@ Result<std::vector<JobId>> PgStore::GiveBack(std::span<const HandOver> held) {
   return RunForIds(sql::kGiveBack, {arrays.ids.text(), arrays.leases.text()});
 }
 
-Result<std::vector<Line>> PgStore::Promote(int most) {
+Result<std::vector<PromotedLine>> PgStore::RunForLines(std::string_view sql,
+                                                       const Parameters& parameters) {
+  WEIR_TRY(const pg::Rows rows, Run(sql, parameters));
+  std::vector<PromotedLine> lines;
+  for (const pg::Row& row : rows) lines.push_back({LineAt(row, 0), Number(row[3])});
+  return lines;
+}
+
+Result<std::vector<AuditedJob>> PgStore::Audit(std::span<const SessionId> workers,
+                                               std::span<const Lease> known) {
+  WEIR_TRY(const pg::Rows rows, Run(sql::kAudit, {Numbers(workers), Numbers(known)}));
+  std::vector<AuditedJob> jobs;
+  for (const pg::Row& row : rows) {
+    jobs.push_back({Id(row[0]), Number(row[1]), LineAt(row, 2), Number(row[5]), Number(row[6]),
+                    row[7] == "t", row[8] == "t"});
+  }
+  return jobs;
+}
+
+Result<std::vector<PromotedLine>> PgStore::GiveBackUnknown(SessionId session, Lease last,
+                                                           std::span<const Lease> known) {
+  return RunForLines(sql::kGiveBackUnknown, {Text(session), Text(last), Numbers(known)});
+}
+
+// One statement is a transaction by itself.
+Result<FlushResult> PgStore::Flush(const FlushBatch& batch) {
+  const int statements = !batch.starts.empty() + !batch.completions.empty() +
+                         !batch.failures.empty() + !batch.returns.empty();
+  if (statements < 2) return JobStore::Flush(batch);
+  WEIR_DO(connection_->Exec("BEGIN"));
+  auto result = JobStore::Flush(batch);
+  const Status ended = connection_->Exec(result.ok() ? "COMMIT" : "ROLLBACK");
+  if (result.ok()) WEIR_DO(ended);
+  return result;
+}
+
+Result<std::vector<PromotedLine>> PgStore::Promote(int most) {
   return RunForLines(sql::kPromote, {Text(most)});
 }
 

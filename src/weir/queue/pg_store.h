@@ -23,7 +23,7 @@ class PgStore final : public JobStore {
   Result<std::vector<SessionId>> Renew(std::span<const Renewal> renewals) override;
   Status CloseSession(SessionId session) override;
   Result<std::vector<Expired>> EndSessions(int crashes_to_die) override;
-  Result<std::vector<HeldJob>> Claim(std::span<const LineDemand> demands, Lease before,
+  Result<std::vector<HeldJob>> Claim(std::span<const LineDemand> demands, int most, Lease before,
                                      SessionId session) override;
   Result<std::optional<HeldJob>> Take(std::span<const int32_t> tag_ids, const Line& last,
                                       Lease lease, SessionId session) override;
@@ -32,7 +32,12 @@ class PgStore final : public JobStore {
   Result<std::vector<JobId>> Complete(std::span<const Outcome> outcomes) override;
   Result<std::vector<Moved>> FailJobs(std::span<const Outcome> outcomes) override;
   Result<std::vector<JobId>> GiveBack(std::span<const HandOver> held) override;
-  Result<std::vector<Line>> Promote(int most) override;
+  Result<std::vector<AuditedJob>> Audit(std::span<const SessionId> workers,
+                                        std::span<const Lease> known) override;
+  Result<std::vector<PromotedLine>> GiveBackUnknown(SessionId session, Lease last,
+                                                    std::span<const Lease> known) override;
+  Result<FlushResult> Flush(const FlushBatch& batch) override;
+  Result<std::vector<PromotedLine>> Promote(int most) override;
   Result<std::optional<State>> Cancel(const JobId& id) override;
   Result<std::optional<JobRecord>> Find(const JobId& id) override;
 
@@ -41,8 +46,9 @@ class PgStore final : public JobStore {
 
   explicit PgStore(std::unique_ptr<pg::Connection> connection);
   Result<pg::Rows> Run(std::string_view sql, const Parameters& parameters);
+  Result<std::vector<PromotedLine>> RunForLines(std::string_view sql,
+                                                const Parameters& parameters);
   Result<std::vector<JobId>> RunForIds(std::string_view sql, const Parameters& parameters);
-  Result<std::vector<Line>> RunForLines(std::string_view sql, const Parameters& parameters);
 
   const std::unique_ptr<pg::Connection> connection_;
   std::map<const char*, std::string> prepared_;  // Names, by the statement's text.

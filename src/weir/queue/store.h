@@ -74,6 +74,44 @@ struct Expired {
   State to = State::kReady;
 };
 
+/// A line that jobs came into, the first of them at that moment.
+struct PromotedLine {
+  Line line;
+  Moment run_at = 0;
+  bool operator==(const PromotedLine&) const = default;
+};
+
+/// What happened to jobs since the last flush.
+struct FlushBatch {
+  std::vector<HandOver> starts;
+  std::vector<Outcome> completions;
+  std::vector<Outcome> failures;
+  std::vector<HandOver> returns;
+
+  bool empty() const {
+    return starts.empty() && completions.empty() && failures.empty() && returns.empty();
+  }
+};
+
+/// Of a FlushBatch, what happened; the rest had lost its lease.
+struct FlushResult {
+  std::vector<JobId> started;
+  std::vector<JobId> completed;
+  std::vector<Moved> failed;
+  std::vector<JobId> returned;
+};
+
+/// A job that runs, as the store has it.
+struct AuditedJob {
+  JobId id;
+  Lease lease = 0;
+  Line line;
+  Moment run_at = 0;
+  SessionId worker = 0;
+  bool known = true;       ///< Else it was given back.
+  bool cancelled = false;  ///< It is to be stopped.
+};
+
 /// Where a job is, and how it ended.
 struct JobRecord {
   State state = State::kReady;
@@ -104,27 +142,38 @@ class JobStore {
   /// the crash counted, or dead at `crashes_to_die`, or cancelled where that was asked for.
   virtual Result<std::vector<Expired>> EndSessions(int crashes_to_die) = 0;
 
-  /// Ready jobs become buffered, line by line as asked, with leases `before` + 1 and so on.
-  virtual Result<std::vector<HeldJob>> Claim(std::span<const LineDemand> demands, Lease before,
-                                             SessionId session) = 0;
+  /// Ready jobs, `most` at most, become buffered, line by line as asked, with leases `before` + 1
+  /// and so on. None for a session that has ended.
+  virtual Result<std::vector<HeldJob>> Claim(std::span<const LineDemand> demands, int most,
+                                             Lease before, SessionId session) = 0;
   /// One ready job becomes running: of the soonest rank of the tags, in turn of tenants after
-  /// `last`. None: nullopt.
+  /// `last`. None, or the session has ended: nullopt.
   virtual Result<std::optional<HeldJob>> Take(std::span<const int32_t> tag_ids, const Line& last,
                                               Lease lease, SessionId session) = 0;
   /// The first line in each gap that has one.
   virtual Result<std::vector<Line>> FindLines(std::span<const LineGap> gaps) = 0;
 
-  /// Buffered jobs become running. Returns those that did.
+  /// Buffered jobs become running, if their worker's session lives. Returns those that did.
   virtual Result<std::vector<JobId>> Start(std::span<const HandOver> handed) = 0;
   /// Buffered or running jobs become done. Returns those that did; others' leases were lost.
   virtual Result<std::vector<JobId>> Complete(std::span<const Outcome> outcomes) = 0;
   /// Buffered or running jobs become scheduled, failed or cancelled.
   virtual Result<std::vector<Moved>> FailJobs(std::span<const Outcome> outcomes) = 0;
-  /// Buffered or running jobs become ready, with no attempt charged; cancelled where that was asked
-  /// for.
+  /// Buffered or running jobs become ready, with no attempt charged; or cancelled, where that was
+  /// asked for.
   virtual Result<std::vector<JobId>> GiveBack(std::span<const HandOver> held) = 0;
-  /// Scheduled jobs whose time has come, at most so many, become ready. Returns their lines.
-  virtual Result<std::vector<Line>> Promote(int most) = 0;
+  /// What the workers run. What they do not know of is ready again, or cancelled where that was
+  /// asked for: jobs whose hand-over was lost with its server.
+  virtual Result<std::vector<AuditedJob>> Audit(std::span<const SessionId> workers,
+                                                std::span<const Lease> known) = 0;
+  /// What the session has buffered under a lease up to `last` and does not know of, from a claim
+  /// whose answer was lost, is ready again.
+  virtual Result<std::vector<PromotedLine>> GiveBackUnknown(SessionId session, Lease last,
+                                                            std::span<const Lease> known) = 0;
+  /// Start, Complete, FailJobs and GiveBack in one transaction.
+  virtual Result<FlushResult> Flush(const FlushBatch& batch);
+  /// Scheduled jobs whose time has come, at most so many, become ready.
+  virtual Result<std::vector<PromotedLine>> Promote(int most) = 0;
   /// A job that waits is cancelled; one that runs is marked, for its worker to stop it. Returns
   /// where it is now; nullopt: there is none that lives.
   virtual Result<std::optional<State>> Cancel(const JobId& id) = 0;

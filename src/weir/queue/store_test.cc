@@ -78,7 +78,7 @@ class Queue {
   std::vector<HeldJob> Claim(int most, LineDemand demand = {}) {
     demand.line = DefaultLine();
     demand.most = most;
-    auto jobs = store_.Claim({&demand, 1}, (server_ << 32) + drawn_, server_);
+    auto jobs = store_.Claim({&demand, 1}, most, (server_ << 32) + drawn_, server_);
     EXPECT_TRUE(jobs.ok()) << jobs.error().message;
     drawn_ += most;
     return jobs.ok() ? std::move(jobs).value() : std::vector<HeldJob>();
@@ -252,11 +252,24 @@ TEST_P(StoreTest, RankThenTimeThenIdDecides) {
   const LineDemand demands[] = {{queue_.DefaultLine(-5), 0, {}, 10},
                                 {queue_.DefaultLine(), 0, {}, 10}};
   const auto jobs =
-      queue_.store().Claim(demands, queue_.server() << 32, queue_.server()).value();
+      queue_.store().Claim(demands, 20, queue_.server() << 32, queue_.server()).value();
   ASSERT_EQ(jobs.size(), 3u);
   EXPECT_EQ(jobs[0].id, urgent);
   EXPECT_EQ(jobs[1].id, early);
   EXPECT_EQ(jobs[2].id, late);
+}
+
+TEST_P(StoreTest, NoMoreAreClaimedThanWanted) {
+  for (int times = 0; times < 5; ++times) queue_.Enqueue({.kind = "noop", .priority = times % 2});
+  const LineDemand demands[] = {{queue_.DefaultLine(-1), 0, {}, 1},
+                                {queue_.DefaultLine(), 0, {}, 10}};
+  Lease before = queue_.Draw();
+  const auto claim = [&](int most) {
+    before += 10;
+    return queue_.store().Claim(demands, most, before, queue_.server()).value().size();
+  };
+  EXPECT_EQ(claim(3), 3u);
+  EXPECT_EQ(claim(10), 2u);
 }
 
 // A floor passes over what stands before it, and only that.
@@ -327,9 +340,14 @@ TEST_P(StoreTest, AFailedJobComesBackLaterUntilItsAttemptsAreUsedUp) {
     EXPECT_EQ(queue_.Find(id).attempt, attempt);
     const std::chrono::seconds most(60 << (attempt - 1));
     queue_.Pass(most / 2 - std::chrono::seconds(5));  // Jitter is of the upper half.
-    EXPECT_EQ(queue_.store().Promote(10).value(), std::vector<Line>{});
+    EXPECT_EQ(queue_.store().Promote(10).value().size(), 0u);
     queue_.Pass(most / 2 + std::chrono::seconds(6));
-    EXPECT_EQ(queue_.store().Promote(10).value(), std::vector{queue_.DefaultLine()});
+    const auto promoted = queue_.store().Promote(10).value();
+    ASSERT_EQ(promoted.size(), 1u);
+    EXPECT_EQ(promoted[0].line, queue_.DefaultLine());
+    const HeldJob job = queue_.Claim(1).at(0);
+    EXPECT_EQ(job.run_at, promoted[0].run_at);
+    EXPECT_EQ(queue_.GiveBack(job), 1u);
   }
   const auto moved = queue_.Fail(queue_.Claim(1).at(0), "the third time");
   ASSERT_EQ(moved.size(), 1u);
@@ -347,7 +365,7 @@ TEST_P(StoreTest, WhatALostSessionHeldComesBack) {
     const SessionId worker = store.OpenSession({Role::kWorker, "w", {}, 8, 15'000}).value();
     const SessionId server = store.OpenSession({Role::kServer, "s", {}, 0, 3'000}).value();
     const LineDemand demand{queue_.DefaultLine(), 0, {}, 2};
-    const auto jobs = store.Claim({&demand, 1}, server << 32, server).value();
+    const auto jobs = store.Claim({&demand, 1}, 2, server << 32, server).value();
     ASSERT_EQ(jobs.size(), 2u);
     const HandOver handed{running, jobs[jobs[0].id == running ? 0 : 1].lease, worker, 0};
     ASSERT_EQ(store.Start({&handed, 1}).value().size(), 1u);
@@ -371,6 +389,71 @@ TEST_P(StoreTest, WhatALostSessionHeldComesBack) {
   EXPECT_EQ(queue_.Find(buffered).attempt, 0);
   EXPECT_EQ(queue_.Find(buffered).crashes, 0);
   EXPECT_EQ(queue_.Find(running).error, "took its worker down 3 times");
+}
+
+// Whoever has ended claims, takes and starts nothing.
+TEST_P(StoreTest, AnEndedSessionGetsNothing) {
+  JobStore& store = queue_.store();
+  const SessionId ended = store.OpenSession({Role::kWorker, "w", {}, 1, 0}).value();
+  queue_.Enqueue();
+  queue_.Pass(std::chrono::milliseconds(1));
+  ASSERT_EQ(store.EndSessions(kCrashesToDie).value().size(), 0u);
+  const LineDemand demand{queue_.DefaultLine(), 0, {}, 1};
+  EXPECT_EQ(store.Claim({&demand, 1}, 1, ended << 32, ended).value().size(), 0u);
+  const int32_t tag = queue_.tag();
+  EXPECT_FALSE(store.Take({&tag, 1}, {}, (ended << 32) + 1, ended).value().has_value());
+  const HeldJob job = queue_.Claim(1).at(0);
+  HandOver handed = queue_.Hand(job);
+  handed.worker = ended;
+  EXPECT_EQ(store.Start({&handed, 1}).value().size(), 0u);
+  EXPECT_EQ(queue_.StateOf(job.id), State::kBuffered);
+}
+
+// A server that lost the answer to a claim gives back what it does not know of.
+TEST_P(StoreTest, UnknownClaimsComeBack) {
+  for (int times = 0; times < 4; ++times) queue_.Enqueue();
+  const auto jobs = queue_.Claim(3);
+  ASSERT_EQ(queue_.Start(jobs[2]), 1u);
+  const HeldJob later = queue_.Claim(1).at(0);
+  const auto lines = queue_.store()
+                         .GiveBackUnknown(queue_.server(), jobs[2].lease,
+                                          std::vector<Lease>{jobs[0].lease})
+                         .value();
+  ASSERT_EQ(lines.size(), 1u);
+  EXPECT_EQ(lines[0].line, queue_.DefaultLine());
+  EXPECT_EQ(lines[0].run_at, jobs[1].run_at);
+  EXPECT_EQ(queue_.StateOf(jobs[0].id), State::kBuffered);
+  EXPECT_EQ(queue_.StateOf(jobs[1].id), State::kReady);
+  EXPECT_EQ(queue_.StateOf(jobs[2].id), State::kRunning);
+  EXPECT_EQ(queue_.StateOf(later.id), State::kBuffered);
+}
+
+// What a worker runs without knowing comes back uncharged; what it knows is told.
+TEST_P(StoreTest, AnAuditFindsWhatWorkersDoNotKnow) {
+  for (int times = 0; times < 4; ++times) queue_.Enqueue();
+  const auto jobs = queue_.Claim(4);
+  for (const HeldJob& job : jobs) ASSERT_EQ(queue_.Start(job), 1u);
+  ASSERT_TRUE(queue_.store().Cancel(jobs[1].id).ok());
+  ASSERT_TRUE(queue_.store().Cancel(jobs[3].id).ok());
+  const auto audited = queue_.store()
+                           .Audit(std::vector<SessionId>{queue_.worker()},
+                                  std::vector<Lease>{jobs[0].lease, jobs[1].lease, 77})
+                           .value();
+  std::map<JobId, AuditedJob> by_id;
+  for (const AuditedJob& job : audited) by_id[job.id] = job;
+  ASSERT_EQ(by_id.size(), 4u);
+  for (size_t at = 0; at < jobs.size(); ++at) {
+    const AuditedJob& job = by_id[jobs[at].id];
+    EXPECT_EQ(job.lease, jobs[at].lease);
+    EXPECT_EQ(job.worker, queue_.worker());
+    EXPECT_EQ(job.known, at < 2);
+    EXPECT_EQ(job.cancelled, at % 2 == 1);
+  }
+  EXPECT_EQ(queue_.StateOf(jobs[0].id), State::kRunning);
+  EXPECT_EQ(queue_.StateOf(jobs[1].id), State::kRunning);
+  EXPECT_EQ(queue_.StateOf(jobs[2].id), State::kReady);
+  EXPECT_EQ(queue_.Find(jobs[2].id).attempt, 0);
+  EXPECT_EQ(queue_.StateOf(jobs[3].id), State::kCancelled);
 }
 
 // A renewed session keeps what it holds.

@@ -1,9 +1,14 @@
 -- $1: crashes that make a job dead. Ends the sessions whose lease ran out and takes their jobs
--- back: buffered ones as if nothing had been, running ones with the crash counted.
-WITH ended AS (
+-- back: buffered ones as if nothing had been, running ones with the crash counted. So too what
+-- sessions hold that ended in the last minute: a claim may have been under way then.
+WITH over AS (
   UPDATE weir_queue.session SET ended_at = now()
   WHERE ended_at IS NULL AND lease_until < now()
   RETURNING id, name
+), ended AS (
+  SELECT id, name FROM over
+  UNION ALL
+  SELECT id, name FROM weir_queue.session WHERE ended_at > now() - interval '1 minute'
 ), held AS (
   SELECT job.*, ended.name AS session_name,
          job.state = 'running' AND job.crashes + 1 >= $1::integer AS poison

@@ -5,6 +5,7 @@ WITH due AS MATERIALIZED (
 ), moved AS (
   UPDATE weir_queue.job SET state = 'ready' FROM due
   WHERE job.id = due.id AND job.state = 'scheduled'
-  RETURNING job.tag_id, job.rank, job.tenant_id
+  RETURNING job.tag_id, job.rank, job.tenant_id, job.run_at
 )
-SELECT DISTINCT tag_id, rank, tenant_id FROM moved
+SELECT tag_id, rank, tenant_id, (extract(epoch FROM min(run_at)) * 1000000)::bigint
+FROM moved GROUP BY tag_id, rank, tenant_id

@@ -1,4 +1,5 @@
--- $1: tags. $2, $3: rank and tenant that the caller served last. $4, $5: its lease and session.
+-- $1: tags. $2, $3: rank and tenant that the caller served last. $4, $5: its lease and session,
+-- which must not have ended.
 -- The job at the front of the soonest rank of all tags, of the tenant after the last if there is
 -- one, else of the first. One that others hold is passed over, then the tenant's line is.
 WITH front AS MATERIALIZED (
@@ -6,6 +7,7 @@ WITH front AS MATERIALIZED (
   FROM unnest($1::integer[]) AS tag (id) CROSS JOIN LATERAL (
     SELECT rank FROM weir_queue.job WHERE state = 'ready' AND tag_id = tag.id
     ORDER BY rank, tenant_id LIMIT 1) AS first
+  WHERE EXISTS (SELECT FROM weir_queue.session WHERE id = $5::bigint AND ended_at IS NULL)
 ), line AS (
   SELECT front.tag_id, front.rank, candidate.tenant_id, candidate.turn
   FROM front CROSS JOIN LATERAL (

@@ -32,6 +32,7 @@ CREATE TABLE weir_queue.session (
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 200);
 -- Renewals do not touch it, and stay on their page.
 CREATE INDEX session_alive ON weir_queue.session (id) WHERE ended_at IS NULL;
+CREATE INDEX session_ended ON weir_queue.session (ended_at) WHERE ended_at IS NOT NULL;
 
 -- What a job is. Written once.
 CREATE TABLE weir_queue.job_spec (
