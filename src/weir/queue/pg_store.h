@@ -17,6 +17,7 @@ class PgStore final : public JobStore {
                                                const std::string& application_name,
                                                const sys::Stop& stop);
 
+  bool is_alive() const override { return connection_->is_alive(); }
   Result<JobId> Enqueue(const NewJob& job) override;
   Result<int32_t> TagId(const std::string& tag) override;
   Result<SessionId> OpenSession(const SessionSpec& session) override;

@@ -39,6 +39,10 @@ size_t ServerCore::TagSetOf(const std::vector<int32_t>& tag_ids) {
 }
 
 void ServerCore::Pull(const PullRequest& pull, sys::Duration now) {
+  if (gone_.contains(pull.worker)) {
+    commands_.emplace_back(GoneReply{pull.request});
+    return;
+  }
   const Worker& worker = Seen(pull.worker, now);
   if (pull.pull_id != 0 && pull.pull_id == worker.last_pull) {
     ++counters_.repeated_pulls;
@@ -220,8 +224,10 @@ bool ServerCore::IsRepeated(const ReportRequest& report, const Worker& worker) {
   return true;
 }
 
-std::vector<Lease> ServerCore::Heartbeat(SessionId session, std::span<const Lease> held,
-                                         sys::Duration now) {
+std::optional<std::vector<Lease>> ServerCore::Heartbeat(SessionId session,
+                                                        std::span<const Lease> held,
+                                                        sys::Duration now) {
+  if (gone_.contains(session)) return std::nullopt;
   Worker& worker = Seen(session, now);
   worker.held = {held.begin(), held.end()};
   for (auto& [lease, handed] : handed_) {
@@ -231,7 +237,7 @@ std::vector<Lease> ServerCore::Heartbeat(SessionId session, std::span<const Leas
     pending_.returns.push_back(handed.over);
   }
   std::erase_if(worker.lost, [&](Lease lease) { return !worker.held.contains(lease); });
-  return {worker.lost.begin(), worker.lost.end()};
+  return std::vector<Lease>(worker.lost.begin(), worker.lost.end());
 }
 
 // ---- Flushes.
@@ -373,6 +379,30 @@ void ServerCore::AddAudits(KeepCommand& keep, sys::Duration now) {
   for (const auto& [lease, handed] : handed_) keep.known_of_audited.push_back(lease);
 }
 
+// Sessions that were to be renewed and could not be.
+void ServerCore::NoteEnded(const KeepCommand& command, const std::vector<SessionId>& renewed) {
+  constexpr size_t kMostGone = 10'000;
+  const std::set<SessionId> alive(renewed.begin(), renewed.end());
+  for (const Renewal& renewal : command.renewals) {
+    if (alive.contains(renewal.session)) continue;
+    if (renewal.session == session_) {
+      lost_ = true;
+      commands_.emplace_back(LostCommand{});
+      continue;
+    }
+    workers_.erase(renewal.session);
+    gone_.insert(renewal.session);
+    if (gone_.size() > kMostGone) gone_.erase(gone_.begin());
+    for (TagSet& set : sets_) {
+      std::erase_if(set.pulls, [&](const PullRequest& pull) {
+        if (pull.worker != renewal.session) return false;
+        commands_.emplace_back(GoneReply{pull.request});
+        return true;
+      });
+    }
+  }
+}
+
 void ServerCore::NoteAudits(const KeepCommand& command, const KeepResult& result) {
   std::map<SessionId, std::set<Lease>> running;
   for (const AuditedJob& job : result.audited) {
@@ -381,7 +411,9 @@ void ServerCore::NoteAudits(const KeepCommand& command, const KeepResult& result
   }
   const std::set<Lease> asked(command.known_of_audited.begin(), command.known_of_audited.end());
   for (const SessionId session : command.audited) {
-    Worker& worker = workers_[session];
+    const auto found = workers_.find(session);
+    if (found == workers_.end()) continue;  // It has ended.
+    Worker& worker = found->second;
     for (const Lease lease : worker.held) {
       const bool is_own = running[session].contains(lease) || handed_.contains(lease);
       if (!is_own && asked.contains(lease)) worker.lost.insert(lease);
@@ -395,11 +427,7 @@ void ServerCore::Kept(const KeepCommand& command, Result<KeepResult> result, sys
     keep_at_ = now + kAfterError;
     return;
   }
-  const auto& alive = result.value().renewed;
-  if (std::find(alive.begin(), alive.end(), session_) == alive.end()) {
-    lost_ = true;
-    commands_.emplace_back(LostCommand{});
-  }
+  NoteEnded(command, result.value().renewed);
   NoteAudits(command, result.value());
   std::set<JobId> gone;
   for (const Expired& each : result.value().expired) {

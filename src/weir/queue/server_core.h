@@ -64,11 +64,16 @@ struct ReportReply {
   RequestId request = 0;
   std::vector<bool> taken;
 };
+/// The answer to a Pull() whose worker's session has ended: its jobs are others' by now, and it has
+/// to begin anew.
+struct GoneReply {
+  RequestId request = 0;
+};
 /// The server's own session has ended: whatever it held is others' by now. The core does nothing
 /// more; a new one is needed.
 struct LostCommand {};
 using Command = std::variant<ClaimCommand, FindLinesCommand, FlushCommand, KeepCommand, PullReply,
-                             ReportReply, LostCommand>;
+                             ReportReply, GoneReply, LostCommand>;
 
 struct PullRequest {
   RequestId request = 0;
@@ -121,8 +126,9 @@ class ServerCore {
   void Forget(RequestId request);
   void Report(ReportRequest report, sys::Duration now);
   /// What the worker says it holds; jobs that it was handed a while ago and does not name are given
-  /// back. Returns those of the leases whose jobs it is to stop.
-  std::vector<Lease> Heartbeat(SessionId worker, std::span<const Lease> held, sys::Duration now);
+  /// back. Returns those of the leases whose jobs it is to stop; nullopt: its session has ended.
+  std::optional<std::vector<Lease>> Heartbeat(SessionId worker, std::span<const Lease> held,
+                                              sys::Duration now);
 
   void Claimed(const ClaimCommand& command, Result<std::vector<HeldJob>> jobs, sys::Duration now);
   void FoundLines(const FindLinesCommand& command, Result<std::vector<Line>> lines,
@@ -194,6 +200,7 @@ class ServerCore {
   void FlushIfDue(sys::Duration now);
   void KeepIfDue(sys::Duration now);
   void AddAudits(KeepCommand& keep, sys::Duration now);
+  void NoteEnded(const KeepCommand& command, const std::vector<SessionId>& renewed);
   void NoteAudits(const KeepCommand& command, const KeepResult& result);
   void Settle(Lease lease, bool taken);
   void Lower(const Line& line, Moment run_at);
@@ -204,6 +211,7 @@ class ServerCore {
   std::vector<TagSet> sets_;
   std::map<std::vector<int32_t>, size_t> set_of_tags_;
   std::map<SessionId, Worker> workers_;
+  std::set<SessionId> gone_;  // Workers' that have ended, the last ones.
   std::map<Lease, Handed> handed_;
   std::multimap<sys::Duration, Lease> starts_;  // When to write them down.
   std::vector<Waiting> waiting_;

@@ -44,6 +44,7 @@ class Simulation {
   const std::map<Fault, int>& faults() const { return faults_; }
   // What went wrong; empty: nothing.
   const std::string& wrong() const { return wrong_; }
+  int renewed_workers() const { return renewed_workers_; }
 
  private:
   struct Worker {
@@ -110,6 +111,7 @@ class Simulation {
   RequestId last_request_ = 0;
   bool faults_allowed_ = true;
   std::map<Fault, int> faults_;
+  int renewed_workers_ = 0;  // That were told that their session had ended.
   std::string wrong_;
 };
 
@@ -225,6 +227,11 @@ void Simulation::Execute(const Command& command) {
     Reply(report->request, [this, taken = report->taken](Worker& worker) {
       worker.core->Reported(taken, Now());
     });
+  } else if (const auto* gone = std::get_if<GoneReply>(&command)) {
+    Reply(gone->request, [this](Worker& worker) {
+      ++renewed_workers_;
+      StartWorker(worker);
+    });
   } else {
     StartServer();  // It lost its session.
   }
@@ -286,7 +293,10 @@ void Simulation::Send(Worker& worker, const WorkerCommand& command) {
     Call(worker,
          [this, session, request, held = heartbeat->held] {
            const auto lost = server_->Heartbeat(session, held, Now());
-           Reply(request, [this, lost](Worker& to) { to.core->HeartbeatAnswered(lost, Now()); });
+           Reply(request, [this, lost](Worker& to) {
+             if (!lost.has_value()) return StartWorker(to);
+             to.core->HeartbeatAnswered(*lost, Now());
+           });
          },
          [this, &worker] { worker.core->HeartbeatFailed(Now()); });
   } else if (const auto* run = std::get_if<RunJob>(&command)) {
@@ -374,16 +384,19 @@ void Simulation::Run() {
 // Method: many short schedules; the seed of one that fails is printed.
 TEST(Simulation, EveryJobIsDoneWhateverFails) {
   std::map<Fault, int> faults;
+  int renewed_workers = 0;
   for (const uint64_t seed : test::Seeds(500)) {
     Simulation simulation(seed, Canary::kNone);
     simulation.Run();
     ASSERT_EQ(simulation.wrong(), "") << "to repeat: WEIR_SEED=" << seed;
     for (const auto& [fault, count] : simulation.faults()) faults[fault] += count;
+    renewed_workers += simulation.renewed_workers();
   }
   if (std::getenv("WEIR_SEED") != nullptr) return;
   for (int fault = 0; fault < kFaultCount; ++fault) {
     EXPECT_GE(faults[static_cast<Fault>(fault)], 100) << "fault " << fault;
   }
+  EXPECT_GT(renewed_workers, 0);
 }
 
 // What the simulation is there to find, it finds.

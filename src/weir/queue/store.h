@@ -129,6 +129,8 @@ class JobStore {
  public:
   virtual ~JobStore() = default;
 
+  /// Whether more calls can work: else a new store is needed.
+  virtual bool is_alive() const { return true; }
   virtual Result<JobId> Enqueue(const NewJob& job) = 0;
   /// The number of a tag by its name; a new one where there is none. Errors: kInvalid names.
   virtual Result<int32_t> TagId(const std::string& tag) = 0;
