@@ -1,5 +1,5 @@
 #pragma once
-// QueueServer: the batch-pull server: HTTP in front, PostgreSQL behind, a queue::ServerCore between.
+// QueueServer: the batch-pull server: HTTP in front, PostgreSQL behind, a ServerCore between.
 #include <atomic>
 #include <functional>
 #include <memory>
